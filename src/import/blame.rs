@@ -34,5 +34,5 @@ fn blamed(problem: Problem, path: &str, rows: &[Row]) -> Problem {
     if theirs.len() > MOST {
         return problem;
     }
-    theirs.iter().fold(problem, |problem, row| problem.and(row.span, format!("it comes of `{}`", row.path)))
+    theirs.iter().fold(problem, |problem, row| problem.and(row.span, format!("it comes from `{}`", row.path)))
 }

@@ -14,7 +14,7 @@ use khorovod_compiler::yaml::writer::to_yaml;
 use khorovod_compiler::yaml::{self, Node, Scalar, Trap};
 
 /// The note for an unknown field.
-const UNKNOWN: &str = "not known here: if yours reads it, say it in the spec by hand";
+const UNKNOWN: &str = "unknown field: if your job needs it, write its effect into the spec";
 
 /// Fields that a job leaves out if they have their default.
 const DEFAULTS: &[&str] = &[field::WORKERS_SLOTS_PER_WORKER, field::LIFECYCLE_RETRIES];
@@ -184,7 +184,7 @@ impl<'o> Context<'o> {
     pub fn rename(&mut self, given: &str, from: &str) -> (Verdict, &'static str) {
         match self.name(given, from) {
             true => (Verdict::Kept, ""),
-            false => (Verdict::Changed, "in the form Kubernetes takes, or as asked"),
+            false => (Verdict::Changed, "changed to a name that Kubernetes accepts, or to that of `--name`"),
         }
     }
 
@@ -213,7 +213,7 @@ impl<'o> Context<'o> {
     /// Returns the text of the job, that of the Secrets, and the outcomes of all fields.
     pub fn close(mut self, system: System, texts: &[Text]) -> (String, String, Vec<Row>) {
         if self.spec.get(field::LAUNCHER_KIND).is_none() {
-            self.spec.put(field::LAUNCHER_KIND, "mpirun", "the default: the ranks use MPI");
+            self.spec.put(field::LAUNCHER_KIND, "mpirun", "the default, for MPI");
         }
         self.spec.shorten_maps();
         if self.spec.get("metadata.namespace").is_none()
@@ -242,7 +242,7 @@ impl<'o> Context<'o> {
         }
         let secret =
             json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "stringData": data});
-        let mut text = "---\n# Written in plain in the old file: keep it out of version control.\n".to_owned();
+        let mut text = "---\n# The old file contained this as plain text: keep it out of version control.\n".to_owned();
         to_yaml(&secret, &mut text);
         text
     }

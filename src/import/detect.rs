@@ -26,16 +26,16 @@ pub fn with_import_hint(mut problems: Problems, text: &Text) -> Problems {
 pub fn check(system: System, text: &Text, whole: Span, problems: &mut Vec<Problem>) {
     let Some(first) = content(&text.text) else {
         let problem = Problem::new(&NOTHING, Span { end: whole.start, ..whole }, format!("{} is empty", text.name));
-        return problems.push(problem.hint(format!("it should hold {}", system.about())));
+        return problems.push(problem.hint(format!("it must contain {}", system.about())));
     };
     if let Some(at) = text.text.find("{{") {
         let span = Span { start: at, end: at + 2, ..whole };
         let problem = Problem::new(&TEMPLATE, span, format!("{} is a template that is not filled in", text.name));
         return problems.push(problem.hint(match system {
             System::StableHorovod | System::ElasticHorovod | System::MpiJob => {
-                "import what comes out of it: `helm get values RELEASE`, `helm template …`"
+                "import the output: `helm get values RELEASE`, `helm template …`"
             }
-            _ => "import what comes out of it, with the values in their places",
+            _ => "fill in the template, and import the result",
         }));
     }
     let other = match guess(&text.text) {
@@ -47,7 +47,7 @@ pub fn check(system: System, text: &Text, whole: Span, problems: &mut Vec<Proble
     };
     let line = text.text[first..].find('\n').map_or(text.text.len(), |end| first + end);
     let span = Span { start: first, end: line, ..whole };
-    let message = format!("{} does not hold {}", text.name, system.about());
+    let message = format!("{} does not contain {}", text.name, system.about());
     problems.push(Problem::new(&OTHER_SYSTEM, span, message).hint(other));
 }
 
@@ -62,25 +62,25 @@ pub fn content(text: &str) -> Option<usize> {
     })
 }
 
-const MADE: &str = "khorovod made this script of a TrainingJob: change that, and `khorovod render --target slurm` makes \
-                    the script again; `khorovod render` writes the objects for Kubernetes";
+const MADE: &str = "khorovod rendered this script from a TrainingJob: edit that, and render it again with `--target slurm`, \
+                    or without `--target` for Kubernetes";
 
 /// The hint for a file that holds Kubernetes objects but no MPIJob.
 fn objects(system: System, text: &str, whole: Span) -> String {
     let kinds = pipeline::kinds(text, whole);
     let kind = kinds.last().map_or("an object", |(kind, _)| kind);
     if text.contains(pipeline::RENDERED) {
-        return "khorovod made these objects of a TrainingJob: name that, or give the ConfigMap JOB-current with them, \
-                which carries it"
+        return "khorovod rendered these objects from a TrainingJob: use that, or add the ConfigMap JOB-current, which \
+                contains it"
             .to_owned();
     }
     match system {
         System::StableHorovod | System::ElasticHorovod => {
-            "it contains the output of a chart; give its values instead: `helm get values RELEASE`".to_owned()
+            "it is the output of a chart; import its values instead: `helm get values RELEASE`".to_owned()
         }
         _ => format!(
-            "it holds `kind: {kind}`; of Kubernetes' objects an MPIJob is read. For another let `khorovod init` write a \
-             TrainingJob, and carry over image, command and workers"
+            "it contains `kind: {kind}`, and of Kubernetes objects only an MPIJob can be imported. For others, create a \
+             TrainingJob with `khorovod init`, and copy image, command and workers"
         ),
     }
 }

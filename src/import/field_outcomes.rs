@@ -129,7 +129,7 @@ impl FieldOutcomes {
     /// Returns all rows in the order of the file. `rest` is the note of fields without an outcome.
     pub fn close(mut self, rest: &str) -> Vec<Row> {
         for row in std::mem::take(&mut self.nulls) {
-            self.settle_row(row, Verdict::Dropped, "", "nothing is given");
+            self.settle_row(row, Verdict::Dropped, "", "it has no value");
         }
         for row in 0..self.rows.len() {
             self.settle_row(row, Verdict::Lost, "", rest);

@@ -62,9 +62,13 @@ pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World)
     let text = text.trim();
     let bare = program::without_flags(text);
     if program::waits(bare) {
-        by_hand(context, "its command only waited for a launch by hand; give it with `--command LINE`", world);
+        by_hand(
+            context,
+            "its command only waited until someone started the training by hand; pass that command with `--command LINE`",
+            world,
+        );
         return context.report(
-            format!("{}: all of it", place.path),
+            format!("{}: the whole command", place.path),
             place.span,
             Verdict::Changed,
             field::LAUNCHER_INTERACTIVE,
@@ -85,7 +89,7 @@ pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World)
                 taken(context, step, place);
             }
         }
-        Line::Launch(_) => script(context, text, "its program is a launcher, too", place, world),
+        Line::Launch(_) => script(context, text, "the program that it starts is a launcher, too", place, world),
         Line::Script(why) => script(context, text, &why, place, world),
     }
 }
@@ -93,8 +97,8 @@ pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World)
 /// Records the outcome of a command before the launch.
 fn taken(context: &mut Context<'_>, step: &Step<'_>, place: &Place) {
     let (text, verdict, to, how) = match step {
-        Step::Makes(text) => (text, Verdict::Changed, field::COMMAND, "each rank makes sure of it"),
-        Step::Waits(text) => (text, Verdict::Kept, "", "the launcher waits for its workers by itself"),
+        Step::Makes(text) => (text, Verdict::Changed, field::COMMAND, "each rank runs it before the program"),
+        Step::Waits(text) => (text, Verdict::Kept, "", "the launcher always waits for its workers"),
         Step::Says(text) => (text, Verdict::Kept, "", "khorovod logs what it starts"),
     };
     context.report(format!("{}: {}", place.path, secrets::masked(text)), place.span, verdict, to, how);
@@ -119,7 +123,7 @@ pub fn replicas_outcome(context: &mut Context<'_>, node: &Node, pods: u32) {
     match replicas == u64::from(pods) {
         true => context.kept(node, field::WORKERS_REPLICAS),
         false => {
-            let how = format!("{replicas}, the workers on which the launch line starts ranks");
+            let how = format!("{replicas}: the launch line starts ranks on so many workers");
             context.changed(node, field::WORKERS_REPLICAS, &how);
         }
     }
@@ -135,8 +139,8 @@ pub fn by_hand(context: &mut Context<'_>, why: &str, world: &World) {
 /// Refuses a line that contains a secret, because the job would contain it.
 pub fn refuse_secret(context: &mut Context<'_>, text: &str, place: &Place) {
     if let Some(word) = secrets::secret_word(text) {
-        let message = format!("`{}` holds what looks like a secret, at `{word}`", place.path);
-        let hint = "say `$NAME` there, and give the value by the system's own environment: that becomes a Secret";
+        let message = format!("`{}` contains what looks like a secret, at `{word}`", place.path);
+        let hint = "write `$NAME` there, and set the variable in the environment of the old file: it becomes a Secret";
         context.refuse_at(place.span, message, hint);
     }
 }
@@ -189,7 +193,7 @@ pub fn without_gpu(context: &mut Context<'_>, file: &str) {
     }
     for name in alone {
         let at = file.find(&name).map(|start| Span { start, end: start + name.len(), ..context.whole });
-        let how = "in the launcher's pod, which has no GPU on Kubernetes: start it by mpirun, so that it is a rank, or say \
+        let how = "it runs in the launcher's pod, which has no GPU on Kubernetes: start it with mpirun, or set \
                    spec.launcher.runsRanks";
         context.report(name, at.unwrap_or(context.whole), Verdict::Changed, field::COMMAND, how);
     }
@@ -198,7 +202,7 @@ pub fn without_gpu(context: &mut Context<'_>, file: &str) {
 fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world: &World) {
     refuse_secret(context, text, place);
     workers(context, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
-    let how = format!("runs once, in the launcher, unchanged: {why}");
+    let how = format!("the launcher runs it once, unchanged: {why}");
     context.spec.put(field::LAUNCHER_KIND, "shell", &how);
     if text.contains("discover_hosts.sh") || text.contains("discoverHosts.sh") {
         let row = context.outcomes.add(format!("{}: the script that finds hosts", place.path), place.span);
@@ -207,11 +211,11 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
             true => (
                 Verdict::Changed,
                 format!(
-                    "it is {FINDER} here, and finds as many workers as there are: `--command` with the line \
-                                                of horovodrun alone makes it `spec.workers.elastic`, where their number may change"
+                    "its path is now {FINDER}. To change the number of workers while the job runs, import with \
+                     `--command` and only the line of horovodrun: that sets spec.workers.elastic"
                 ),
             ),
-            false => (Verdict::Lost, format!("khorovod has no script there; its own is {FINDER}")),
+            false => (Verdict::Lost, format!("khorovod's script is {FINDER}: change the path in the command")),
         };
         context.outcomes.settle_row(row, verdict, if here { field::COMMAND } else { "" }, &how);
     }
@@ -221,7 +225,7 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
             place.span,
             Verdict::Changed,
             field::COMMAND,
-            &format!("it is {HOSTFILE} here"),
+            &format!("its path is now {HOSTFILE}"),
         );
     }
     context.spec.put(
@@ -230,7 +234,7 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
         &place.path,
     );
     context.report(
-        format!("{}: all of it", place.path),
+        format!("{}: the whole command", place.path),
         place.span,
         Verdict::Changed,
         "spec.command spec.launcher.kind",
@@ -242,7 +246,7 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
 pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &Place, world: &World) {
     let program = program_of(&launch);
     if command_line::starts_launcher(&program) {
-        return script(context, text, "its program is a launcher, too", place, world);
+        return script(context, text, "the program that it starts is a launcher, too", place, world);
     }
     refuse_secret(context, &program, place);
     let elastic = launch.discovers
@@ -265,7 +269,7 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
     if elastic {
         bounds(context, &launch, &size, place, world);
         if launch.kind == "horovodrun" && launch.max_np.is_none() {
-            let how = "horovodrun took whatever came; here `maxReplicas` bounds it: raise it to scale up";
+            let how = "horovodrun had no maximum; now `maxReplicas` is the maximum: raise it to add workers";
             context.report(
                 format!("{}: no --max-np", place.path),
                 place.span,
@@ -294,12 +298,12 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
     for note in launch.notes {
         let row = context.outcomes.add(format!("{}: {}", place.path, note.option), place.span);
         if note.to == field::WORKERS && !elastic && launch.np.is_some_and(|np| np != ranks) {
-            let how = format!("{ranks} ranks: every slot has its own; `slots` and `replicas` say how many");
+            let how = format!("{ranks} ranks: `replicas` times `slotsPerWorker`");
             context.outcomes.settle_row(row, Verdict::Changed, note.to, &how);
             continue;
         }
         if let Some(ranks) = by_bounds(context, &note, &launch_bounds, slots) {
-            let how = format!("{ranks} ranks: the bounds are not beyond spec.workers.replicas");
+            let how = format!("{ranks} ranks: spec.workers.replicas is between the minimum and the maximum");
             context.outcomes.settle_row(row, Verdict::Changed, note.to, &how);
             continue;
         }
@@ -318,7 +322,7 @@ fn workers(context: &mut Context<'_>, size: &Size, world: &World) {
     let comment = if size.how.is_empty() { world.from.clone() } else { format!("{}: {}", world.from, size.how) };
     context.spec.put(field::WORKERS_REPLICAS, size.replicas, &comment);
     if let Some(slots) = size.slots {
-        context.spec.put(field::WORKERS_SLOTS_PER_WORKER, slots, "ranks a worker");
+        context.spec.put(field::WORKERS_SLOTS_PER_WORKER, slots, "ranks per worker");
     }
 }
 
@@ -343,8 +347,8 @@ fn elastic_size(launch: &Launch, world: &World) -> Size {
     let replicas = world.pods.clamp(least, most);
     let how = match replicas.cmp(&world.pods) {
         std::cmp::Ordering::Equal => String::new(),
-        std::cmp::Ordering::Less => format!("no more than {replicas} took part"),
-        std::cmp::Ordering::Greater => format!("it waited for {replicas}"),
+        std::cmp::Ordering::Less => format!("the launch line used at most {replicas}"),
+        std::cmp::Ordering::Greater => format!("the launch line waited for {replicas}"),
     };
     Size { replicas, slots: (slots != gpus).then_some(slots), how }
 }
@@ -356,7 +360,7 @@ fn size(launch: &Launch, world: &World, real_gpus: Option<u32>) -> Size {
     let slots = launch.per_host.filter(|slots| *slots > 0);
     let own = |slots: u32| (slots != gpus).then_some(slots);
     if let Some((_, hosts)) = launch.hosts {
-        let how = if hosts == world.pods { String::new() } else { format!("the line asked for {hosts} hosts") };
+        let how = if hosts == world.pods { String::new() } else { format!("the launch line has {hosts} hosts") };
         let slots = slots.or(launch.np.and_then(|np| np.checked_div(hosts)).filter(|slots| *slots > 0));
         return Size { replicas: hosts.max(1), slots: slots.and_then(own), how };
     }
@@ -372,7 +376,7 @@ fn size(launch: &Launch, world: &World, real_gpus: Option<u32>) -> Size {
         return Size { replicas: world.pods, slots: None, how: String::new() };
     }
     if let Some(pods) = world.without_launcher.filter(|pods| *pods > 0 && exactly(*pods, gpus)) {
-        return Size { replicas: pods, slots: None, how: "the launcher has no GPU here".to_owned() };
+        return Size { replicas: pods, slots: None, how: "the launcher has no GPU".to_owned() };
     }
     if exactly(world.pods, 1) {
         return Size { replicas: np, slots: own(1), how: "one rank per pod, as before".to_owned() };
@@ -389,14 +393,14 @@ fn size(launch: &Launch, world: &World, real_gpus: Option<u32>) -> Size {
             return Size { replicas: pods, slots: own(np / pods), how: format!("{np} ranks on {pods} workers") };
         }
     }
-    let how = format!("{np} ranks do not divide among {} pods; here every slot has its rank", world.pods);
+    let how = format!("{np} ranks cannot be divided evenly among {} pods; now each slot has a rank", world.pods);
     Size { replicas: world.pods, slots: None, how }
 }
 
 /// Returns how the workers differ from the pods. `np` is the number of ranks of the line, `ranks` that of the new job.
 fn differs(replicas: u32, np: u32, ranks: u32, world: &World) -> String {
     if ranks < np {
-        format!("{np} ranks were more than the pods had room for; {ranks} start")
+        format!("the pods have fewer slots than the {np} ranks; {ranks} start")
     } else if replicas < world.pods {
         format!("{np} ranks; the other pods ran no rank")
     } else {
@@ -421,8 +425,8 @@ mod tests {
             (size.replicas, size.how)
         };
         assert_eq!(elastic(2, Some(1), Some(12)), (5, String::new()));
-        assert_eq!(elastic(4, Some(4), Some(4)), (4, "no more than 4 took part".to_owned()));
-        assert_eq!(elastic(8, Some(2), None), (8, "it waited for 8".to_owned()));
+        assert_eq!(elastic(4, Some(4), Some(4)), (4, "the launch line used at most 4".to_owned()));
+        assert_eq!(elastic(8, Some(2), None), (8, "the launch line waited for 8".to_owned()));
         // stable/horovod: three workers and the master, with one slot each.
         assert_eq!(size(4, Some(3), 0, 4), (4, None));
         assert_eq!(size(4, Some(3), 1, 3), (3, None));

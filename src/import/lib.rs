@@ -29,10 +29,10 @@ mod values;
 
 use codes::{BAD_VALUE, NOTHING};
 use context::Context;
-use pod::volumes;
 use from::{chart, ffdl, mpi_job, openmpi, slurm};
 use khorovod_compiler::problem::{Problem, Problems, Severity, Sources, Span};
 use khorovod_compiler::{Inputs, Keys, Text, pipeline};
+use pod::volumes;
 
 pub use api::{Field, Imported, Options, System};
 pub use codes::codes;
@@ -86,8 +86,8 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
         }
         launch::unset(&mut context, texts.first().map_or("", |text| &text.text));
         if context.outcomes.is_foreign() && context.problems.is_empty() && !values::only_headings(&values) {
-            let hint = format!("it should hold {}", system.about());
-            let message = "not one field of this file is known here";
+            let hint = format!("it must contain {}", system.about());
+            let message = "no field of this file is known";
             context.problems.push(Problem::new(&NOTHING, context.whole, message).hint(hint));
         }
     }
@@ -115,7 +115,7 @@ fn one_file(system: System, texts: &[Text], problems: &mut Vec<Problem>) {
     if let (false, Some(second)) = (matches!(system, System::StableHorovod | System::ElasticHorovod), texts.get(1)) {
         let span = Span { source: 1, start: 0, end: second.text.lines().next().map_or(0, str::len) };
         let what = if system == System::Slurm { "script" } else { "file" };
-        let message = format!("one {what} makes a job, and there are {}", texts.len());
+        let message = format!("one {what} is one job, but there are {}", texts.len());
         problems.push(Problem::new(&BAD_VALUE, span, message).hint("import them one at a time"));
     }
 }

@@ -79,9 +79,9 @@ fn below(node: &Node, path: &str, options: &Options, problems: &mut Vec<Problem>
         }
         Kind::Scalar { text, .. } => {
             if let Some(name) = named(text) {
-                problems.push(problem(node.span, format!("`{path}` has `{name}`, a place to be filled in")));
+                problems.push(problem(node.span, format!("`{path}` contains the placeholder `{name}`")));
             } else if let Some(name) = variable(path, text) {
-                let message = format!("`{path}` has `{name}`, which a program such as envsubst fills in");
+                let message = format!("`{path}` contains `{name}`, which a program such as envsubst replaces");
                 let hint = "fill it in first: `envsubst <FILE | khorovod import …`";
                 problems.push(Problem::new(&TEMPLATE, node.span, message).hint(hint));
             }
@@ -115,7 +115,7 @@ fn variable<'t>(path: &str, text: &'t str) -> Option<&'t str> {
 }
 
 fn problem(span: Span, message: String) -> Problem {
-    Problem::new(&TEMPLATE, span, message).hint("write what belongs there into the file")
+    Problem::new(&TEMPLATE, span, message).hint("replace it with its value")
 }
 
 #[cfg(test)]

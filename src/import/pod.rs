@@ -29,7 +29,7 @@ pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
             } else if is_gpu(&entry.key) || is_rdma(&entry.key) {
                 let Some(count) = context.count(&entry.value) else { continue };
                 if count == 0 {
-                    context.needless(&entry.value, "none is asked for");
+                    context.needless(&entry.value, "the amount is 0");
                     continue;
                 }
                 device(context, &entry.key, count, &from);
@@ -43,12 +43,13 @@ pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
     }
     amounts(context, node, plain);
     if let Some(claims) = node.get("claims") {
-        context.lose(claims, "the spec asks for devices by name, as in `gpus`; a patch of Kustomize's reaches claims");
+        context
+            .lose(claims, "the spec has no field for resource claims: add them to the rendered objects with Kustomize");
     }
     if text(node).is_some() || !node.items().is_empty() {
         context.refuse(node, "a map of requests and limits");
     }
-    context.needless(node, "nothing is asked for, as here by default");
+    context.needless(node, "it is empty, which is the default");
     gpus
 }
 
@@ -72,7 +73,7 @@ fn amounts(context: &mut Context<'_>, node: &Node, [requests, limits]: [Map<Stri
     }
     let one_sided = requests.len() != limits.len();
     let (verdict, how) =
-        if one_sided { (Verdict::Changed, "asked for and limit at once") } else { (Verdict::Kept, "") };
+        if one_sided { (Verdict::Changed, "it is both the request and the limit") } else { (Verdict::Kept, "") };
     for section in ["requests", "limits"] {
         for entry in node.get(section).map_or(&[][..], Node::entries) {
             let (Some(ours), Some(amount)) = (short(&entry.key), text(&entry.value)) else { continue };
@@ -113,20 +114,20 @@ fn is_rdma(name: &str) -> bool {
 pub fn env_map(context: &mut Context<'_>, node: &Node) {
     for entry in node.entries() {
         if matches!(entry.value.scalar(), Some(Scalar::Null)) {
-            context.needless(&entry.value, "nothing is given");
+            context.needless(&entry.value, "it has no value");
             continue;
         }
         let from = context.outcomes.path(&entry.value).to_owned();
         let Some(value) = context.text(&entry.value) else { continue };
         variable(context, &entry.value, &entry.key, &value, &from);
     }
-    context.needless(node, "there are none");
+    context.needless(node, "it is empty");
 }
 
 /// Imports a variable with a value.
 pub fn variable(context: &mut Context<'_>, node: &Node, name: &str, value: &str, from: &str) {
     if job::owns_variable(name) {
-        return context.replaced(node, "khorovod sets it itself, as its own hostfile and ssh need it");
+        return context.replaced(node, "khorovod sets this variable itself, for its hostfile and ssh");
     }
     let moved = context.env(name, value, from);
     let (verdict, how) = if moved { (Verdict::Changed, "moved to a Secret") } else { (Verdict::Kept, "") };
@@ -153,7 +154,7 @@ pub fn is_empty(node: &Node) -> bool {
 
 /// The note for such an affinity.
 pub const OPERATOR_LABELS: &str =
-    "it selects labels that the operator writes; pods of this job have `khorovod.dev/job`";
+    "it selects labels that only the operator writes; the pods of this job have the label `khorovod.dev/job`";
 
 /// Whether an affinity selects labels that the MPI Operator writes.
 pub fn selects_operator_labels(key: &str, node: &Node) -> bool {
@@ -164,7 +165,7 @@ pub fn selects_operator_labels(key: &str, node: &Node) -> bool {
 pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
     let Some(to) = placement_field(key) else { return false };
     match text(node) {
-        _ if is_empty(node) => context.needless(node, "nothing is asked for, as here by default"),
+        _ if is_empty(node) => context.needless(node, "it is empty, which is the default"),
         Some(text) => context.keep(node, to, text),
         None if selects_operator_labels(key, node) => context.lose(node, OPERATOR_LABELS),
         None => {
@@ -192,7 +193,7 @@ pub fn pull_secrets(context: &mut Context<'_>, node: &Node) {
     let names: Vec<String> =
         node.items().iter().filter_map(|item| item.get("name").and_then(text).or_else(|| text(item))).collect();
     if names.is_empty() {
-        return context.needless(node, "there are none");
+        return context.needless(node, "it is empty");
     }
     let from = context.head(node);
     context.spec.put(field::IMAGE_PULL_SECRETS, json!(names), &from);
@@ -203,8 +204,8 @@ pub fn pull_secrets(context: &mut Context<'_>, node: &Node) {
 pub fn host_network(context: &mut Context<'_>, node: &Node) {
     if context.yes(node) {
         context.keep(node, field::PLACEMENT_HOST_NETWORK, true);
-        context.pod_security_level("privileged", "the host's network needs it");
+        context.pod_security_level("privileged", "`placement.hostNetwork` needs it");
     } else {
-        context.needless(node, "the same here by default");
+        context.needless(node, "this is the default of khorovod, too");
     }
 }

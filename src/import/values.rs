@@ -33,9 +33,9 @@ pub fn read(system: System, texts: &[Text], options: &Options, found: &mut Probl
             },
             Ok(Some(node)) => {
                 let message = format!("{} is {}, not a map of values", text.name, node.describe());
-                found
-                    .list
-                    .push(Problem::new(&BAD_VALUE, node.span, message).hint("give the file that holds the values"));
+                found.list.push(
+                    Problem::new(&BAD_VALUE, node.span, message).hint("import the file that contains the values"),
+                );
             }
             Ok(None) | Err(yaml::Unreadable) => {}
         }
@@ -57,8 +57,8 @@ fn several(text: &str, span: Span, problems: &mut Vec<Problem>) -> bool {
     let mut said = bodies.filter_map(|body| Some(body.start + detect::content(&text[body])?));
     let Some(second) = said.nth(1) else { return false };
     let at = Span { start: second, end: second + 1, ..span };
-    let message = "a second document begins here, and a job is made of one";
-    problems.push(Problem::new(&BAD_VALUE, at, message).hint("give each in a file of its own"));
+    let message = "a second document begins here, but one document is one job";
+    problems.push(Problem::new(&BAD_VALUE, at, message).hint("put each document into its own file"));
     true
 }
 

@@ -27,19 +27,19 @@ fn verdicts_are_true() {
         .to_owned();
     let learns = ffdl.replace("python x.py", "'pip install foo && python x.py --id $TRAINING_ID --n $NUM_LEARNERS'");
     let cases = [
-        (System::MpiJob, job(storage, mounted, ""), "volumes[0].hostPath.path", "lost", "the launcher alone had it"),
+        (System::MpiJob, job(storage, mounted, ""), "volumes[0].hostPath.path", "lost", "only the launcher had it"),
         (
             System::MpiJob,
             job(storage, mounted, ""),
             "Launcher.template.spec.volumes[1].emptyDir",
             "lost",
-            "mounted nowhere",
+            "no container mounts it",
         ),
-        (System::MpiJob, job(run, mounted, ""), "volumes[0].hostPath.type", "lost", "unchecked"),
+        (System::MpiJob, job(run, mounted, ""), "volumes[0].hostPath.type", "lost", "does not check"),
         (System::MpiJob, job(run, twice, ""), "env[0].value", "lost", "a later entry"),
         (System::MpiJob, job(run, twice, ""), "env[1].value", "kept", ""),
         (System::MpiJob, job(run, twice, ""), "ports[0].containerPort", "lost", "opens a port"),
-        (System::MpiJob, job(run, twice, ""), "terminationGracePeriodSeconds", "dropped", "its own"),
+        (System::MpiJob, job(run, twice, ""), "terminationGracePeriodSeconds", "dropped", "itself"),
         (
             System::MpiJob,
             job(run, twice, "kueue.x-k8s.io/queue-name: b"),
@@ -50,7 +50,7 @@ fn verdicts_are_true() {
         (System::MpiJob, job(run, filled, ""), "env[1].value", "lost", "is literal"),
         (System::MpiJob, job(run, filled, ""), "env[2].value", "kept", ""),
         (System::Ffdl, ffdl.clone(), "framework.version", "lost", "`image_tag`"),
-        (System::Ffdl, learns.clone(), "framework.command: $TRAINING_ID", "changed", "it is empty"),
+        (System::Ffdl, learns.clone(), "framework.command: $TRAINING_ID", "lost", "it is empty"),
         (System::Ffdl, learns, "framework.command: pip install foo", "changed", "in the image"),
     ];
     let waits = job("containers: [{image: 'a:1', command: [sleep, infinity]}]", "containers: [{image: 'a:1'}]", "");
@@ -298,4 +298,105 @@ fn pods_that_do_more_are_reported() {
         &fields,
         &[("Worker.template.spec.containers[0].image", "lost"), ("Worker.template.spec.containers[1].image", "kept")],
     );
+}
+
+/// Imports a script of tests/import. Returns the job and the outcomes.
+fn script(text: &str, image: Option<&str>) -> (String, Vec<Field>) {
+    let options = Options { image: image.map(str::to_owned), ..Options::default() };
+    let imported = import(System::Slurm, &[self::text(text)], &options);
+    let imported = imported.unwrap_or_else(|found| panic!("{text}: {found:#?}"));
+    (imported.job, imported.fields)
+}
+
+/// The only field whose path begins with a text.
+fn only<'f>(fields: &'f [Field], path: &str) -> &'f Field {
+    let found: Vec<_> = fields.iter().filter(|field| field.path.starts_with(path)).collect();
+    assert!(found.len() == 1, "{path}: {found:#?} in {fields:#?}");
+    found[0]
+}
+
+/// Files of a cluster, variables without a value and programs of Slurm do not exist in pods.
+#[test]
+fn what_pods_lack_is_lost() {
+    let file = include_str!("slurm/files-of-the-cluster.sbatch");
+    let (job, fields) = script(file, None);
+    assert_eq!(only(&fields, "train.py, /scratch/me/imagenet, /home/me/ckpt").verdict, "lost");
+    // The image has the program.
+    let (_, with_image) = script(file, Some("acme/resnet:1"));
+    assert_eq!(only(&with_image, "/scratch/me/imagenet, /home/me/ckpt").verdict, "lost");
+    let seed = only(&fields, "$SEED");
+    assert_eq!((seed.verdict, seed.line), ("lost", 5), "{seed:?}");
+    assert!(seed.note.contains("env.SEED"), "{seed:?}");
+    assert_eq!(only(&fields, "$LR").verdict, "changed");
+    assert_eq!(yaml(&job)["spec"]["launcher"], "mpirun");
+    let folder = only(&fields, "cd $SLURM_SUBMIT_DIR");
+    assert!(folder.note.contains("under Slurm") && folder.note.contains("in pods"), "{folder:?}");
+
+    let (_, fields) = script(include_str!("slurm/programs-of-slurm.sbatch"), None);
+    let programs = only(&fields, "the script: ");
+    let all = ["srun", "scontrol", "ml", "SLURM_JOB_NODELIST"].iter().all(|name| programs.path.contains(name));
+    assert!(programs.verdict == "lost" && all, "{programs:?}");
+    let wraps = "#SBATCH -N 2\nsrun podman-hpc run --rm acme/resnet:1 python train.py\n";
+    assert_eq!(only(&script(wraps, None).1, "podman-hpc before the program").verdict, "lost");
+}
+
+/// The signal for a checkpoint reaches the ranks under Slurm, too.
+#[test]
+fn the_signal_goes_back_to_slurm() {
+    let (job, _) = script(include_str!("slurm/files-of-the-cluster.sbatch"), None);
+    let inputs = Inputs { target: targets::SLURM, ..Inputs::default() };
+    let script = render(&text(&job), &inputs).unwrap();
+    assert!(script.text.contains("#SBATCH --signal=B:USR1@330\n"), "{}", script.text);
+    assert!(script.warnings.list.iter().all(|problem| !problem.message.contains("checkpoint")));
+}
+
+/// The report prints the options for the other jobs of an array. They work as they are printed.
+#[test]
+fn the_other_jobs_of_an_array_can_be_rendered() {
+    let (job, fields) = script(include_str!("slurm/array.sbatch"), None);
+    let note = &only(&fields, "#SBATCH --array=3-5").note;
+    let line = note.split('`').find(|part| part.starts_with("khorovod render")).unwrap_or_else(|| panic!("{note}"));
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("FILE"), job).unwrap();
+    let line = line.replacen("khorovod", "\"$KHOROVOD\"", 1);
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &line]).current_dir(folder.path()).env("KHOROVOD", env!("CARGO_BIN_EXE_khorovod"));
+    let output = command.env("KHOROVOD_SSH_SEED", "00".repeat(32)).output().unwrap();
+    let rendered = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(rendered.contains("name: slurm-4") && rendered.contains("SLURM_ARRAY_TASK_ID"), "{rendered}");
+    let values = documents(&rendered);
+    let has_index = |value: &Yaml| {
+        let text = serde_yaml::to_string(value).unwrap();
+        text.contains("name: SLURM_ARRAY_TASK_ID\n") && text.contains("value: '4'")
+    };
+    assert!(values.iter().any(has_index), "{rendered}");
+}
+
+/// Changes that break a job are in the report, each with what to do.
+#[test]
+fn changes_that_break_a_job_are_reported() {
+    let file = include_str!("mpijob/code-beside-the-image.yaml");
+    let read = |file: &str| import(System::MpiJob, &[text(file)], &Options::default());
+    let imported = read(file).unwrap();
+    let fields = &imported.fields;
+    let start = only(fields, "train.py");
+    assert!(start.verdict == "lost" && start.note.contains("spec.workingDir"), "{start:?}");
+    let retries = only(fields, "spec.runPolicy.backoffLimit");
+    assert!(retries.verdict == "changed" && retries.note.contains("retriesResetAfter"), "{retries:?}");
+    let user = only(fields, "the image's user");
+    assert!(user.verdict == "changed" && user.note.contains("podSecurityLevel: baseline, runAsUser: 0"), "{user:?}");
+    let policy = only(fields, "spec.runPolicy.cleanPodPolicy");
+    assert!(policy.verdict == "lost" && policy.note.contains("ownPod"), "{policy:?}");
+    let gang = only(fields, "spec.runPolicy.schedulingPolicy.minAvailable");
+    assert!(gang.note.contains("always has all pods"), "{gang:?}");
+    assert!(imported.job.contains("write `gang: coscheduling`"), "{}", imported.job);
+    let slots = only(fields, "spec.slotsPerWorker");
+    assert!(slots.verdict == "kept" && slots.note.contains("default"), "{slots:?}");
+
+    let problems = read(&file.replace("cleanPodPolicy: None", "cleanPodPolicy: Bogus")).expect_err("Bogus");
+    assert!(problems.list.iter().any(|problem| problem.message.contains("None, Running or All")), "{problems:#?}");
+    // Without a gang, the workers are kept.
+    let kept = read(&file.replace("    schedulingPolicy: {minAvailable: 3}\n", "")).unwrap();
+    assert!(kept.job.contains("keepWorkers: true"), "{}", kept.job);
 }

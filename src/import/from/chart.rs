@@ -43,15 +43,15 @@ fn name(values: &Node, context: &mut Context<'_>) {
         text(node).filter(|name| !name.is_empty()).map(|name| (node, name))
     });
     let Some((node, name)) = given else {
-        context.name("horovod", "the release's name; `--name` gives another");
+        context.name("horovod", "the name of the release; for another, use `--name`");
         return;
     };
     let path = context.outcomes.path(node).to_owned();
     let kept = context.name(&name, &path);
     let (verdict, how) = match (&context.options.name, kept) {
-        (Some(_), _) => (Verdict::Changed, "another name was asked for"),
+        (Some(_), _) => (Verdict::Changed, "`--name` replaces it"),
         (None, true) => (Verdict::Kept, ""),
-        (None, false) => (Verdict::Changed, "in the form Kubernetes takes"),
+        (None, false) => (Verdict::Changed, "changed to a name that Kubernetes accepts"),
     };
     context.outcomes.settle(node, verdict, "metadata.name", how);
 }
@@ -75,7 +75,7 @@ fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>
             self::digest(digest, who == "worker", context);
         }
         if context.options.image.is_some() {
-            context.changed(node, field::IMAGE, "another image was asked for");
+            context.changed(node, field::IMAGE, "`--image` replaces it");
         } else if same {
             context.kept(node, field::IMAGE);
         } else {
@@ -102,12 +102,15 @@ fn image(values: &Node, who: &str, (repository, tag): (&str, &str)) -> String {
 /// In edited charts, digests name the images.
 fn digest(node: &Node, of_workers: bool, context: &mut Context<'_>) {
     match text(node).filter(|digest| !digest.is_empty()) {
-        None => context.needless(node, "nothing is given"),
+        None => context.needless(node, "it has no value"),
         Some(digest) if of_workers => context.keep(node, field::IMAGE_DIGEST, digest),
         Some(digest) if context.spec.get(field::IMAGE_DIGEST) == Some(&json!(digest)) => {
             context.kept(node, field::IMAGE_DIGEST);
         }
-        Some(_) => context.lose(node, "the workers' holds; spec.launcher.image may name another image with its digest"),
+        Some(_) => context.lose(
+            node,
+            "the launcher uses the image of the workers; for another, set spec.launcher.image with its digest",
+        ),
     }
 }
 
@@ -116,8 +119,10 @@ fn pull_policy(node: &Node, of_workers: bool, context: &mut Context<'_>) {
         Some(policy @ ("Always" | "IfNotPresent" | "Never")) if of_workers => {
             context.keep(node, field::IMAGE_PULL_POLICY, policy);
         }
-        None | Some("") => context.needless(node, "nothing is given"),
-        Some(_) if !of_workers => context.changed(node, field::IMAGE_PULL_POLICY, "the workers' holds"),
+        None | Some("") => context.needless(node, "it has no value"),
+        Some(_) if !of_workers => {
+            context.changed(node, field::IMAGE_PULL_POLICY, "the launcher uses that of the workers")
+        }
         _ => context.refuse(node, "Always, IfNotPresent or Never"),
     }
 }
@@ -157,20 +162,18 @@ fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>
         let how = launch::became(context);
         context.changed(args, to, how);
     } else {
-        let why = format!("the {leader} waited for a launch by hand; give it with `--command LINE`");
+        let why = format!(
+            "the {leader} waited until someone started the training by hand; pass that command with `--command LINE`"
+        );
         return launch::by_hand(context, &why, world);
     }
-    launch::default_retries(context, "as often as the chart's Job started again");
+    launch::default_retries(context, "as many as the chart's Job had");
 }
 
 /// Sets what the charts do by default and khorovod does not.
 fn defaults(context: &mut Context<'_>) {
     if context.spec.get(field::SECURITY_POD_SECURITY_LEVEL).is_none() {
-        context.default(
-            field::SECURITY_POD_SECURITY_LEVEL,
-            "restricted",
-            "the chart's pods were root; here nothing is",
-        );
+        context.default(field::SECURITY_POD_SECURITY_LEVEL, "restricted", "the chart's pods ran as root; these do not");
     }
     context.default(field::LIFECYCLE_KEEP_WORKERS, false, "the chart's workers kept their GPUs after the end");
 }
@@ -191,11 +194,11 @@ fn environment(values: &Node, leader: &str, context: &mut Context<'_>) {
     for entry in env.entries() {
         let taken = context.spec.get(field::ENV).is_some_and(|env| env.get(&entry.key).is_some());
         if taken {
-            context.lose(&entry.value, &format!("{leader}.env has it, and the chart gave workers that"));
+            context.lose(&entry.value, &format!("{leader}.env sets it too, and the chart used that value in workers"));
             continue;
         }
         if matches!(entry.value.scalar(), Some(Scalar::Null)) {
-            context.needless(&entry.value, "nothing is given");
+            context.needless(&entry.value, "it has no value");
             continue;
         }
         let from = context.outcomes.path(&entry.value).to_owned();
@@ -205,7 +208,7 @@ fn environment(values: &Node, leader: &str, context: &mut Context<'_>) {
         let how = format!("the chart ignored it; here it takes effect{from_secret}");
         context.changed(&entry.value, &to, &how);
     }
-    context.needless(env, "there are none");
+    context.needless(env, "it is empty");
 }
 
 fn ssh(values: &Node, context: &mut Context<'_>) {
@@ -214,10 +217,10 @@ fn ssh(values: &Node, context: &mut Context<'_>) {
         match entry.key.as_str() {
             "port" => match context.count(node) {
                 Some(port @ 1024..=65535) => context.keep(node, field::SSH_PORT, port),
-                Some(_) => context.replaced(node, "2222, as sshd is not root"),
+                Some(_) => context.replaced(node, "the port is 2222, because sshd does not run as root"),
                 None => {}
             },
-            "useSecrets" | "useSecret" => context.needless(node, "keys are always used, and host keys are checked"),
+            "useSecrets" | "useSecret" => context.needless(node, "khorovod always creates keys and checks host keys"),
             "hostKey" | "hostKeyPub" => context.replaced(
                 node,
                 "khorovod generates its own keys; this one was readable in the values and in Helm's release: do not use it again",
@@ -251,7 +254,7 @@ fn data_set(values: &Node, context: &mut Context<'_>) {
     let Some(node) = values.get("datasetPvc") else { return };
     let get = |keys: &[&str]| keys.iter().find_map(|key| node.get(key).and_then(text)).filter(|text| !text.is_empty());
     if !node.get("enabled").is_some_and(|enabled| context.yes(enabled)) {
-        return context.needless(node, "it is off");
+        return context.needless(node, "it is not enabled");
     }
     let mount = get(&["mountPath", "path", "mountDir"]);
     let mut item = json!({"name": "dataset", "mountPath": mount.clone().unwrap_or_else(|| "/dataset".to_owned())});
@@ -273,20 +276,20 @@ fn data_set(values: &Node, context: &mut Context<'_>) {
     if node.get("readOnly").is_some_and(|node| context.yes(node)) {
         item["readOnly"] = true.into();
     }
-    let comment = if mount.is_some() { "datasetPvc" } else { "datasetPvc; the chart's path is not in its values" };
+    let comment = if mount.is_some() { "datasetPvc" } else { "datasetPvc; its values have no path, so check it" };
     context.spec.push(field::STORAGE, item, comment);
     if let (Some(enabled), None) = (node.get("enabled"), get(&["existingClaim", "claimName", "name"])) {
         context.outcomes.settle(
             enabled,
             Verdict::Kept,
             field::STORAGE,
-            "the claim is empty: see \"Fill a claim\" on the page \"Storage\" of the documentation",
+            "the new claim is empty: see \"Fill a claim\" on the page \"Storage\" of the documentation",
         );
     }
     for entry in node.entries().iter().filter(|entry| DATA_SET.contains(&entry.key.as_str())) {
         context.kept(&entry.value, field::STORAGE);
     }
-    context.lose(node, "spec.storage has no such setting");
+    context.lose(node, "spec.storage has no such field");
 }
 
 /// Imports the remaining settings of pods. Some of them exist in edited charts only.
@@ -295,25 +298,25 @@ fn other(key: &str, node: &Node, leader: &str, context: &mut Context<'_>) {
         "useHostNetwork" | "hostNetwork" => pod::host_network(context, node),
         "useHostPID" => match context.yes(node) {
             true => {
-                context.lose(node, "nothing in the pods needs the host's processes; spec.patches could set hostPID");
+                context.lose(node, "khorovod does not need it; if your program does, set hostPID with spec.patches");
             }
-            false => context.needless(node, "the same here"),
+            false => context.needless(node, "this is the default of khorovod, too"),
         },
         "USER-SUPPLIED VALUES" | "COMPUTED VALUES" => context.needless(node, "a heading of `helm get values`"),
         "imagePullSecrets" => pod::pull_secrets(context, node),
-        "nameOverride" | "fullnameOverride" => context.needless(node, "nothing is given"),
+        "nameOverride" | "fullnameOverride" => context.needless(node, "it has no value"),
         "worker" => {
             for (key, value) in fields(node, &["podManagementPolicy", "privileged"]) {
                 match key {
                     "podManagementPolicy" if text(value).as_deref() != Some("Parallel") => {
                         context.replaced(value, "all workers start at once");
                     }
-                    "podManagementPolicy" => context.needless(value, "the same here"),
+                    "podManagementPolicy" => context.needless(value, "this is the default of khorovod, too"),
                     _ => privileged(value, context),
                 }
             }
         }
-        _ if key == leader && node.entries().is_empty() => context.needless(node, "nothing is given"),
+        _ if key == leader && node.entries().is_empty() => context.needless(node, "it has no value"),
         _ if key == leader => fields(node, &["privileged"]).for_each(|(_, value)| privileged(value, context)),
         _ => {
             pod::placement(context, key, node);
@@ -329,8 +332,8 @@ fn privileged(node: &Node, context: &mut Context<'_>) {
     match context.yes(node) {
         true => context.lose(
             node,
-            "training needs no such right; RDMA devices are spec.workers.rdma, and spec.patches reaches the container",
+            "training does not need it; for RDMA devices, set spec.workers.rdma, and for other reasons spec.patches",
         ),
-        false => context.needless(node, "the same here"),
+        false => context.needless(node, "this is the default of khorovod, too"),
     }
 }

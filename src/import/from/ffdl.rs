@@ -49,7 +49,7 @@ pub fn read(manifest: &Node, context: &mut Context<'_>) {
     lacking(get("framework").and_then(|node| node.get("command")), context);
     context.default(field::LIFECYCLE_RETRIES, 0, "FfDL gave up at the first failure");
     if context.spec.get(field::SECURITY).is_none() {
-        context.default(field::SECURITY_POD_SECURITY_LEVEL, "restricted", "FfDL's learners were root; here nothing is");
+        context.default(field::SECURITY_POD_SECURITY_LEVEL, "restricted", "FfDL's learners ran as root; these do not");
     }
 }
 
@@ -63,7 +63,7 @@ fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
     }
     let gpus = match get("gpus").map(|node| (node, context.count(node))) {
         Some((node, Some(0))) => {
-            context.needless(node, "the same here by default");
+            context.needless(node, "this is the default of khorovod, too");
             0
         }
         Some((node, Some(count))) => {
@@ -83,13 +83,13 @@ fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
         match size(&value) {
             Some(size) => {
                 context.spec.put(to, size, key);
-                context.changed(node, to, "as Kubernetes writes sizes");
+                context.changed(node, to, "in the notation of Kubernetes");
             }
             None => context.refuse(node, "a size such as 4Gb or 4Gib"),
         }
     }
     if let Some(node) = get("gpu_type") {
-        context.lose(node, "name the label of your nodes in spec.placement.nodeSelector");
+        context.lose(node, "write the label of such nodes into spec.placement.nodeSelector");
     }
     gpus
 }
@@ -124,7 +124,7 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
     if context.options.image.is_some() {
         context.image("", "");
     } else if name.is_empty() || tag.is_empty() {
-        return context.missing("framework", "`name` and `version` say which image; `--image NAME` gives one");
+        return context.missing("framework", "add `name` and `version`, which select the image, or use `--image NAME`");
     } else {
         let image = match name.as_str() {
             "custom" => tag.clone(),
@@ -140,8 +140,8 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
             (Some(registry), Some(space)) => {
                 context.image(&format!("{registry}/{space}/{name}:{tag}"), "of framework.image_location");
             }
-            _ if read("image_tag").is_empty() => context.image(&image, "of framework.name and .version"),
-            _ => context.image(&image, "of framework.name and .image_tag"),
+            _ if read("image_tag").is_empty() => context.image(&image, "from framework.name and framework.version"),
+            _ => context.image(&image, "from framework.name and framework.image_tag"),
         }
     }
     location(get("image_location"), context);
@@ -150,12 +150,12 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
     let tagged = !read("image_tag").is_empty();
     for key in ["name", "version", "image_tag"] {
         match get(key) {
-            Some(node) if context.options.image.is_some() => context.replaced(node, "another image was asked for"),
+            Some(node) if context.options.image.is_some() => context.replaced(node, "`--image` replaces it"),
             Some(node) if key == "version" && tagged => {
-                context.lose(node, "`image_tag` is the image's tag, as it was in FfDL");
+                context.lose(node, "`image_tag` replaces it, as in FfDL");
             }
             Some(node) if key == "name" && !launched => context.changed(node, field::IMAGE, NEEDS_MPI),
-            Some(node) => context.changed(node, field::IMAGE, "an image's name and tag"),
+            Some(node) => context.changed(node, field::IMAGE, "a part of the name and tag of the image"),
             None => {}
         }
     }
@@ -165,7 +165,7 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
     let command = context.typed.clone().map(|(line, _)| line).or_else(|| get("command").and_then(text));
     match command.filter(|line| !line.trim().is_empty()) {
         Some(line) => program(&line, get("command"), context),
-        None => context.missing("framework.command", "it is the command to run"),
+        None => context.missing("framework.command", "add the command to run"),
     }
 }
 
@@ -174,14 +174,14 @@ fn location(node: Option<&Node>, context: &mut Context<'_>) {
     for entry in node.map_or(&[][..], Node::entries) {
         match entry.key.as_str() {
             "registry" | "namespace" if context.options.image.is_none() => {
-                context.changed(&entry.value, field::IMAGE, "parts of an image's name");
+                context.changed(&entry.value, field::IMAGE, "a part of the name of the image");
             }
-            "registry" | "namespace" => context.replaced(&entry.value, "another image was asked for"),
+            "registry" | "namespace" => context.replaced(&entry.value, "`--image` replaces it"),
             "access_token" => context.lose(
                 &entry.value,
-                "make a Secret of it, `kubectl create secret docker-registry`, and name that in spec.image.pullSecrets",
+                "create a Secret from it with `kubectl create secret docker-registry`, and write its name into spec.image.pullSecrets",
             ),
-            _ => context.lose(&entry.value, "an image here is a name"),
+            _ => context.lose(&entry.value, "spec.image has no such field"),
         }
     }
 }
@@ -210,8 +210,14 @@ fn lacking(node: Option<&Node>, context: &mut Context<'_>) {
     let Some(command) = context.spec.get(field::COMMAND).and_then(Json::as_str).map(str::to_owned) else { return };
     let names = shell_text::unset(&command, context.spec.get(field::ENV));
     for name in names.iter().filter(|name| !shell_text::by_launcher(name)) {
-        let how = "FfDL may have set it; here it is empty: set it in spec.env, or write its value in its place";
-        context.report(format!("framework.command: ${name}"), span, Verdict::Changed, field::COMMAND, how);
+        let path = format!("framework.command: ${name}");
+        if shell_text::has_default(&command, name) {
+            let how = "FfDL may have set it; now the command uses its default, unless spec.env sets it";
+            context.report(path, span, Verdict::Changed, field::COMMAND, how);
+        } else {
+            let how = "FfDL may have set it; now it is empty: set it in spec.env, or write its value in its place";
+            context.report(path, span, Verdict::Lost, "", how);
+        }
     }
     let script = shell::parse(&command);
     let commands = shell::simple_commands(&script.statements).into_iter();
@@ -254,9 +260,9 @@ fn stores(node: Option<&Node>, context: &mut Context<'_>) {
         bucket(store, context);
     }
     for store in stores {
-        context.lose(store, "FfDL read only the first; add an entry to spec.storage");
+        context.lose(store, "FfDL used only the first entry; add this one to spec.storage");
     }
-    context.needless(node, "there are none");
+    context.needless(node, "it is empty");
 }
 
 fn bucket(store: &Node, context: &mut Context<'_>) {
@@ -285,7 +291,7 @@ fn bucket(store: &Node, context: &mut Context<'_>) {
         if host {
             let root = read("path").unwrap_or_else(|| "/".to_owned());
             item["hostPath"] = json!({"path": format!("{}/{container}", root.trim_end_matches('/'))});
-            context.pod_security_level("privileged", "a directory of the node needs it");
+            context.pod_security_level("privileged", "`hostPath` needs it");
         } else {
             let mut s3 = Map::new();
             if let Some(url) = read("auth_url") {
@@ -306,10 +312,13 @@ fn bucket(store: &Node, context: &mut Context<'_>) {
         }
         context.spec.push(field::STORAGE, item, &from);
         for variable in variables {
-            context.spec.put_key(field::ENV, variable, path, "where FfDL's programs look");
+            context.spec.put_key(field::ENV, variable, path, "FfDL's programs read this variable");
         }
-        let how =
-            if direction == "out" && !host { "below the job's name, where FfDL had the training's id" } else { "" };
+        let how = if direction == "out" && !host {
+            "in a folder with the job's name; FfDL used the training's id"
+        } else {
+            ""
+        };
         let verdict = if how.is_empty() { Verdict::Kept } else { Verdict::Changed };
         context.outcomes.settle(node, verdict, field::STORAGE, how);
     }
@@ -332,16 +341,18 @@ fn settle(store: &Node, connection: Option<&Node>, host: bool, context: &mut Con
             "user_name" | "password" if !host => context.changed(&entry.value, field::STORAGE, "moved to a Secret"),
             "auth_url" | "region" if !host => context.kept(&entry.value, field::STORAGE),
             "path" | "name" | "type" if host => context.kept(&entry.value, field::STORAGE),
-            "type" => context.needless(&entry.value, "the kind of storage follows from the rest"),
-            _ => context.lose(&entry.value, "buckets need no such setting here"),
+            "type" => context.needless(&entry.value, "the other fields decide the kind of storage"),
+            _ => context.lose(&entry.value, "spec.storage has no such field for buckets"),
         }
     }
     for entry in store.entries() {
         match entry.key.as_str() {
             "id" => context.needless(&entry.value, "nothing refers to it"),
             "type" if host => context.needless(&entry.value, "folders of the nodes are mounted as they are"),
-            "type" => context.needless(&entry.value, "objects are copied in before and out after the training"),
-            "training_data" | "training_results" => context.lose(&entry.value, "spec.storage has no such setting"),
+            "type" => {
+                context.needless(&entry.value, "objects are downloaded before the training and uploaded after it")
+            }
+            "training_data" | "training_results" => context.lose(&entry.value, "spec.storage has no such field"),
             _ => {}
         }
     }
@@ -352,8 +363,7 @@ fn code(context: &mut Context<'_>) {
     let files: Map<String, Json> =
         context.options.code.iter().map(|(name, text)| (name.clone(), text.as_str().into())).collect();
     if files.is_empty() {
-        let why =
-            "the code folder is not in the manifest: name it behind it on the command line, or build it into the image";
+        let why = "the code is not in the manifest: name its folder on the command line after the manifest, or build it into the image";
         return context.default(field::WORKING_DIR, MODEL, why);
     }
     context.default(field::CODE, json!({"files": files, "mountPath": MODEL}), "the code folder");
@@ -368,11 +378,12 @@ fn metrics(node: Option<&Node>, context: &mut Context<'_>) {
         context.spec.put(field::OBSERVABILITY_TENSORBOARD_LOGDIR, logdir, "evaluation_metrics.in");
         for key in ["type", "in"] {
             if let Some(node) = node.get(key) {
-                context.changed(node, field::OBSERVABILITY_TENSORBOARD_LOGDIR, "among the results");
+                context.changed(node, field::OBSERVABILITY_TENSORBOARD_LOGDIR, "in the folder of the results");
             }
         }
     }
-    context.lose(node, "khorovod reads no metrics out of logs; spec.observability.metrics is a port to scrape");
+    context
+        .lose(node, "khorovod does not read metrics from logs; for a port to scrape, set spec.observability.metrics");
 }
 
 #[cfg(test)]

@@ -50,11 +50,11 @@ impl<'n> Replica<'n> {
 /// Imports the job.
 pub fn read(job: &Node, context: &mut Context<'_>) {
     if let Some(node) = job.get("apiVersion").filter(|node| !text(node).is_some_and(|text| known(&text))) {
-        let message = format!("`apiVersion` is {}: its MPIJobs are not read", text(node).unwrap_or_default());
+        let message = format!("an MPIJob of `apiVersion: {}` cannot be imported", text(node).unwrap_or_default());
         return context.refuse_at(
             node.span,
             message,
-            "v1 and v2beta1 are. v1alpha1 had `gpus` and one `template`: write those as Launcher and Worker of v2beta1",
+            "v1 and v2beta1 can be imported. v1alpha1 has `gpus` and one `template`: write them as Launcher and Worker of v2beta1",
         );
     }
     let (launcher, worker) = (Replica::of(job, "Launcher"), Replica::of(job, "Worker"));
@@ -63,17 +63,17 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
         return context.refuse_at(
             span,
             "the MPIJob has no launcher with a container",
-            "give `spec.mpiReplicaSpecs.Launcher.template.spec.containers`",
+            "add `spec.mpiReplicaSpecs.Launcher.template.spec.containers`",
         );
     }
     if let Some(container) = launcher.container.filter(|container| rendered::is(container)) {
-        let message = "khorovod rendered this MPIJob, and its spec is not here: a ConfigMap carries it";
-        let hint = "give all that was rendered, or: kubectl get mpijob,configmap -l khorovod.dev/job=NAME -o yaml";
+        let message = "khorovod rendered this MPIJob, but the ConfigMap with its spec is not in the file";
+        let hint = "import all rendered objects, or the output of: kubectl get mpijob,configmap -l khorovod.dev/job=NAME -o yaml";
         return context.refuse_at(container.span, message, hint);
     }
     for key in ["apiVersion", "kind"] {
         if let Some(node) = job.get(key) {
-            context.changed(node, "apiVersion kind", "a TrainingJob");
+            context.changed(node, "apiVersion kind", "those of a TrainingJob");
         }
     }
     metadata(job.get("metadata"), context);
@@ -126,7 +126,7 @@ fn defaults(job: &Node, context: &mut Context<'_>) {
     let policy = spec.and_then(|spec| spec.get("runPolicy"));
     let given = |key: &str| [spec, policy].into_iter().flatten().any(|node| node.get(key).is_some());
     if !given("backoffLimit") {
-        crate::launch::default_retries(context, "as often as the launcher's Job started again");
+        crate::launch::default_retries(context, "as many as the launcher's Job had");
     }
     if !given("cleanPodPolicy") && no_launcher_pod(context).is_none() {
         context.default(
@@ -139,7 +139,7 @@ fn defaults(job: &Node, context: &mut Context<'_>) {
         context.default(
             field::SECURITY_POD_SECURITY_LEVEL,
             "restricted",
-            "the image's user ran it, often root; here nothing is root",
+            "the user of the image ran it, often root; these pods do not run as root",
         );
     }
 }
@@ -154,7 +154,7 @@ fn metadata(node: Option<&Node>, context: &mut Context<'_>) {
     }
     if let Some((node, value)) = given(get("namespace")) {
         match &context.options.namespace {
-            Some(_) => context.changed(node, "metadata.namespace", "another was asked for"),
+            Some(_) => context.changed(node, "metadata.namespace", "`--namespace` replaces it"),
             None => context.keep(node, "metadata.namespace", value),
         }
     }
@@ -202,7 +202,7 @@ fn queued(context: &Context<'_>) -> bool {
 }
 
 /// The note for the launcher's fields of such a job.
-const FIRST: &str = "a job that waits in a queue is one Indexed Job here, whose first worker launches";
+const FIRST: &str = "with a gang, a queue or `suspend`, all pods are one Indexed Job, whose first worker launches";
 
 /// Why the new job has no launcher pod; `None` if it has one.
 fn no_launcher_pod(context: &Context<'_>) -> Option<&'static str> {
@@ -218,7 +218,7 @@ fn images(launcher: &Replica<'_>, worker: &Replica<'_>, context: &mut Context<'_
     for (replica, to) in [(worker, field::IMAGE), (launcher, field::LAUNCHER_IMAGE)] {
         let Some(node) = replica.field("image") else { continue };
         if context.options.image.is_some() {
-            context.changed(node, field::IMAGE, "another image was asked for");
+            context.changed(node, field::IMAGE, "`--image` replaces it");
         } else if of(replica).as_deref() == Some(image.as_str()) {
             context.kept(node, field::IMAGE);
         } else if let Some(why) = no_launcher_pod(context) {
@@ -237,13 +237,13 @@ fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
         context.needless(node, "there is one launcher");
     }
     if let Some(node) = get("restartPolicy") {
-        context.changed(node, field::LIFECYCLE_RETRIES, "the launcher starts the training again");
+        context.changed(node, field::LIFECYCLE_RETRIES, "the launcher starts failed training again");
     }
     if let Some(node) = get("template").and_then(|template| template.get("metadata")) {
         for key in ["labels", "annotations"] {
             for entry in node.get(key).map_or(&[][..], Node::entries) {
                 match entry.key.as_str() {
-                    "sidecar.istio.io/inject" => context.needless(&entry.value, "khorovod keeps sidecars away"),
+                    "sidecar.istio.io/inject" => context.needless(&entry.value, "khorovod disables sidecars itself"),
                     name if owned(name) => context.lose(&entry.value, OWN),
                     _ => match lacks_pod {
                         Some(why) => context.lose(&entry.value, why),
@@ -252,7 +252,7 @@ fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
                 }
             }
         }
-        context.needless(node, "labels and annotations alone reached the pods");
+        context.needless(node, "only labels and annotations of a template reach its pods");
     }
 }
 

@@ -28,7 +28,7 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
         }
         let bare = entry.value.entries().is_empty() && entry.value.items().is_empty();
         if bare && matches!(text(&entry.value).as_deref(), None | Some("null" | "")) {
-            context.needless(&entry.value, "nothing is given");
+            context.needless(&entry.value, "it has no value");
         }
     }
     let get = |name: &str| params.get(name).filter(|node| !matches!(text(node).as_deref(), Some("null" | "")));
@@ -60,7 +60,7 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
         context.default(
             field::SECURITY_POD_SECURITY_LEVEL,
             "restricted",
-            "the component's pods were root; here nothing is",
+            "the component's pods ran as root; these do not",
         );
     }
 }
@@ -72,12 +72,12 @@ fn beside(command: &str, node: &Node, context: &mut Context<'_>) {
     match words.as_slice() {
         ["ks", ..] => context.needless(node, "it set up or applied ksonnet's own objects; khorovod needs no such step"),
         ["brew", ..] if command.contains("ksonnet") => context.needless(node, "khorovod needs no ksonnet"),
-        _ if is_of_keys => context.needless(node, "khorovod makes keys of its own, host keys too"),
+        _ if is_of_keys => context.needless(node, "khorovod creates its own keys, host keys too"),
         ["kubectl", "get" | "logs" | "describe", ..] => {
-            context.needless(node, "it only shows the job, whose pods have the label khorovod.dev/job here");
+            context.needless(node, "it only shows the job; the pods now have the label khorovod.dev/job");
         }
         ["cd" | "mkdir", ..] => context.needless(node, "it prepared folders for the other commands"),
-        _ => context.lose(node, "no part of the job: where it is needed, run it by hand as before"),
+        _ => context.lose(node, "it is not part of the job: if you need it, run it by hand as before"),
     }
 }
 
@@ -97,7 +97,7 @@ fn name(name: Option<&Node>, namespace: Option<&Node>, context: &mut Context<'_>
             let name = text(node).unwrap_or_default();
             context.keep(node, "metadata.namespace", name);
         }
-        Some(node) => context.replaced(node, "another namespace was asked for"),
+        Some(node) => context.replaced(node, "`--namespace` replaces it"),
         None => {}
     }
 }
@@ -112,10 +112,10 @@ fn image(node: Option<&Node>, context: &mut Context<'_>) {
         (node, true) => {
             context.image("", "");
             if let Some(node) = node {
-                context.replaced(node, "another image was asked for");
+                context.replaced(node, "`--image` replaces it");
             }
         }
-        (None, false) => context.missing("image", "the component cannot do without; `--image NAME` gives one"),
+        (None, false) => context.missing("image", "the component needs an image: add `image`, or use `--image NAME`"),
     }
 }
 
@@ -137,13 +137,13 @@ fn command(exec: Option<&Node>, world: &World, context: &mut Context<'_>) {
         (None, None) => {
             return launch::by_hand(
                 context,
-                "without `exec` the master waited for a launch by hand; give it with `--command LINE`",
+                "without `exec` the master waited until someone started the training by hand; pass that command with `--command LINE`",
                 world,
             );
         }
     }
     if context.spec.get(field::LIFECYCLE_RETRIES).is_none() {
-        context.default(field::LIFECYCLE_RETRIES, 0, "the component's pods never started again");
+        context.default(field::LIFECYCLE_RETRIES, 0, "the component's pods were never restarted");
     }
 }
 
@@ -157,7 +157,7 @@ fn storage<'n>(get: impl Fn(&str) -> Option<&'n Node>, context: &mut Context<'_>
         let (bucket, folder) = (get(bucket), get(folder));
         let Some((node, url)) = bucket.and_then(|node| Some((node, text(node)?))) else {
             if let Some(node) = folder {
-                context.lose(node, "there is no bucket beside it");
+                context.lose(node, "there is no bucket for it");
             }
             continue;
         };
@@ -168,7 +168,7 @@ fn storage<'n>(get: impl Fn(&str) -> Option<&'n Node>, context: &mut Context<'_>
             continue;
         };
         if paths.contains(&path) {
-            let why = "its directory is the one the data comes into: write the results to a directory of their own";
+            let why = "the data is downloaded into the same directory: write the results to another directory";
             context.lose(node, why);
             if let Some(node) = folder {
                 context.lose(node, why);
@@ -201,7 +201,7 @@ fn storage<'n>(get: impl Fn(&str) -> Option<&'n Node>, context: &mut Context<'_>
     if context.spec.get(field::COMMAND).is_some() {
         if !paths.iter().any(|path| path.trim_end_matches('/') == DATA) {
             let item = json!({"name": "openmpi-data", "mountPath": DATA, "emptyDir": {}});
-            context.spec.push(field::STORAGE, item, "the directory the component's pods worked in");
+            context.spec.push(field::STORAGE, item, "the working directory of the component's pods");
         }
         if context.spec.get(field::WORKING_DIR).is_none() {
             context.default(field::WORKING_DIR, DATA, "as in the component's pods");
@@ -220,13 +220,13 @@ fn bucket_of(url: &str) -> Option<(String, String)> {
 fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
     let value = text(node).unwrap_or_default();
     match name {
-        "secret" => context.replaced(node, "khorovod makes keys of its own, host keys too; that Secret can be deleted"),
-        "gpu" if gpus == 0 => context.needless(node, "the same here by default"),
+        "secret" => context.replaced(node, "khorovod creates its own keys, host keys too; you can delete that Secret"),
+        "gpu" if gpus == 0 => context.needless(node, "this is the default of khorovod, too"),
         "gpu" => context.keep(node, field::WORKERS_GPUS, gpus),
         "cpu" | "memory" if Quantity::parse(&value).is_some() => {
             context.spec.put(&format!("spec.workers.{name}"), value, name);
             let to = format!("spec.workers.{name}");
-            context.changed(node, &to, "asked for and limit at once");
+            context.changed(node, &to, "it is both the request and the limit");
         }
         "cpu" | "memory" => context.lose(node, "it is not a valid quantity; write it as 4, 500m or 16Gi"),
         "customResources" => custom(node, &value, context),
@@ -240,7 +240,7 @@ fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
             context.kept(node, field::IMAGE_PULL_SECRETS);
         }
         "imagePullSecrets" => pod::pull_secrets(context, node),
-        "init" => context.lose(node, "khorovod starts the pods itself; what it did beyond that belongs in the image"),
+        "init" => context.lose(node, "khorovod starts the pods itself; put anything else that this did into the image"),
         "initTimeout" => match value.parse::<u32>() {
             Ok(seconds) => {
                 context.spec.put(field::LIFECYCLE_START_TIMEOUT, format!("{seconds}s"), name);
@@ -251,17 +251,17 @@ fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
         "controllerImage" => context.needless(node, "no sidecar is needed"),
         "serviceAccountName" => context.lose(
             node,
-            "khorovod makes an account that may only scale the workers; name yours in spec.security.serviceAccountName if it must be that one",
+            "khorovod creates a ServiceAccount that may only scale the workers; for yours, set spec.security.serviceAccountName",
         ),
-        "schedulerName" if value == "default-scheduler" => context.needless(node, "the same here by default"),
+        "schedulerName" if value == "default-scheduler" => context.needless(node, "this is the default of khorovod, too"),
         "nodeSelector" if !value.is_empty() => selector(node, &value, context),
         "useHostNetwork" => pod::host_network(context, node),
         "runAsUser" => container::user(context, node),
-        "runAsGroup" => context.lose(node, "the group is the user's; files of a volume belong to spec.security.fsGroup"),
+        "runAsGroup" => context.lose(node, "the id of the group is that of the user; the group of files on volumes is spec.security.fsGroup"),
         "supplementalGroups" => match value.split(',').next().and_then(|group| group.trim().parse::<u32>().ok()) {
             Some(group) => {
                 context.spec.put(field::SECURITY_FS_GROUP, group, name);
-                context.changed(node, field::SECURITY_FS_GROUP, "the first of them");
+                context.changed(node, field::SECURITY_FS_GROUP, "the first group");
             }
             None => context.refuse(node, "numbers of groups"),
         },
@@ -282,8 +282,7 @@ fn custom(node: &Node, value: &str, context: &mut Context<'_>) {
         }
     }
     if !others.is_empty() {
-        let why =
-            format!("of {}: write it under spec.workers.resources, requests and limits in full", others.join(", "));
+        let why = format!("write {} into spec.workers.resources, with all requests and limits", others.join(", "));
         return context.lose(node, &why);
     }
     context.kept(node, field::WORKERS);

@@ -274,7 +274,7 @@ impl Script<'_, '_, '_> {
                 if secrets::assigns_secret(&text) {
                     self.refuse_secret(span);
                 }
-                self.whole("a line of the script is not understood");
+                self.whole("the importer does not understand a line of it");
             }
             script::Kind::Command => return self.command(&text, span, simple),
         }

@@ -64,14 +64,14 @@ pub struct Note {
 /// Takes a line apart.
 pub fn read(line: &str) -> Line {
     let Some(words) = words(line) else {
-        return Line::Script("it takes a shell to run it".to_owned());
+        return Line::Script("only a shell can run it".to_owned());
     };
     let (before, rest) = words.split_at(prefix(&words));
     let Some((kind, skip)) = options::launcher(rest) else {
         let later = |at: usize| options::launcher(&rest[at..]).is_some();
         let within = || rest.iter().any(|word| word.text.contains("mpirun ") || word.text.contains("horovodrun "));
         let why = match (1..rest.len()).any(later) || within() {
-            true => "the launch is a part of it",
+            true => "the launch is a part of a longer command",
             false => "no launcher starts it: it ran once",
         };
         return Line::Script(why.to_owned());
@@ -79,7 +79,7 @@ pub fn read(line: &str) -> Line {
     let mut launch = Launch { kind, ..Launch::default() };
     for word in before {
         let Some((name, value)) = word.assignment() else {
-            launch.note(&word.text, Verdict::Kept, "", "it is about how a shell runs the line");
+            launch.note(&word.text, Verdict::Kept, "", "it changes only how a shell runs the line");
             continue;
         };
         if word.expands {
@@ -95,7 +95,7 @@ pub fn read(line: &str) -> Line {
     let taken = launch.take(line, &rest[skip..]);
     let by_env = launch.notes.iter().any(|note| note.option.replace('-', "_") == "__use_env");
     if gives_rank && !by_env {
-        let why = "it gave each program `--local-rank`; if yours needs that, add `--local-rank $LOCAL_RANK` to it";
+        let why = "torch.distributed.launch passed `--local-rank`; if your program needs it, add `--local-rank $LOCAL_RANK` to spec.command";
         launch.note("torch.distributed.launch", Verdict::Changed, field::COMMAND, why);
     }
     if kind == "accelerate" {
@@ -157,7 +157,7 @@ impl Launch {
             words = &words[1..];
         }
         if words.is_empty() {
-            return Err("there is no program behind the launcher's options".to_owned());
+            return Err("there is no program after the launcher's options".to_owned());
         }
         if words.iter().any(|word| word.text == ":") {
             return Err("it starts several programs at once".to_owned());
@@ -181,8 +181,7 @@ impl Launch {
 
     /// Reads one option. Returns the words after it.
     fn option<'w>(&mut self, word: &Word, rest: &'w [Word]) -> Result<&'w [Word], String> {
-        let unknown =
-            || format!("the option `{}` is not known here, so neither is where the program begins", word.text);
+        let unknown = || format!("the option `{}` is unknown, so the start of the program is unknown, too", word.text);
         let (name, inline) = match word.text.split_once('=') {
             Some((name, value)) if name.starts_with("--") => (name, Some(value)),
             _ => (word.text.as_str(), None),
@@ -190,7 +189,7 @@ impl Launch {
         let (count, meaning) = options::find(self.kind, name).ok_or_else(unknown)?;
         let count = if inline.is_some() { 0 } else { count };
         if rest.len() < count {
-            return Err(format!("`{}` lacks its value", word.text));
+            return Err(format!("`{}` has no value", word.text));
         }
         let (values, rest) = rest.split_at(count);
         let ours = meaning.is_own();
@@ -233,7 +232,7 @@ impl Launch {
             }
             Meaning::HostNames => self.host_names(first),
             Meaning::Field(field, read) => {
-                let value = read(values).ok_or_else(|| format!("`{option}` is not understood"))?;
+                let value = read(values).ok_or_else(|| format!("`{option}` has no valid value"))?;
                 self.fields.push((field, value));
                 (Verdict::Kept, field, "")
             }
@@ -248,7 +247,7 @@ impl Launch {
             }
             Meaning::Discovery => {
                 self.discovers = true;
-                (Verdict::Kept, field::ELASTIC, "khorovod's own finds workers, without kubectl")
+                (Verdict::Kept, field::ELASTIC, "khorovod's own script lists the workers, without kubectl")
             }
             Meaning::Module => {
                 self.module = true;
@@ -321,9 +320,9 @@ impl Launch {
             "orte_keep_fqdn_hostnames"
             | "plm_rsh_no_tree_spawn"
             | "plm_rsh_num_concurrent"
-            | "orte_default_hostfile" => (Verdict::Kept, "", "khorovod sets it"),
+            | "orte_default_hostfile" => (Verdict::Kept, "", "khorovod sets it itself"),
             "plm_rsh_agent" | "plm_rsh_args" => {
-                (Verdict::Lost, "", "khorovod's own ssh verifies host keys; its port is spec.ssh.port")
+                (Verdict::Lost, "", "khorovod configures ssh itself and verifies host keys; its port is spec.ssh.port")
             }
             _ => {
                 self.args.push("--mca".to_owned());

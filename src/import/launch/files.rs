@@ -9,8 +9,10 @@ const ENDINGS: &[&str] = &[".py", ".sh", ".json", ".yaml", ".yml", ".toml"];
 
 /// Whether an absolute path is not one that images have.
 pub fn is_on_nodes(word: &str) -> bool {
-    let is_below = |folder: &&str| word.strip_prefix(*folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    word.len() > 1 && word.starts_with('/') && !word.starts_with("//") && !OF_IMAGES.iter().any(is_below)
+    let is_below =
+        |folder: &&str| word.strip_prefix(*folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let is_named = word.strip_prefix('/').is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric()));
+    is_named && !OF_IMAGES.iter().any(is_below)
 }
 
 /// Whether a word is the relative path of a file.
@@ -19,10 +21,13 @@ pub fn is_relative(word: &str) -> bool {
     !word.starts_with(['/', '-', '$']) && (has_ending || word.starts_with("./") || word.starts_with("../"))
 }
 
-/// Returns the words of shell text that may be paths, without those of comments.
-pub fn words(text: &str) -> impl Iterator<Item = &str> {
+/// Returns the words of shell text that may be paths, without their quotes and without those of comments.
+pub fn words(text: &str) -> Vec<String> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
-    lines.flat_map(|line| line.split(|c: char| c.is_whitespace() || "\"'`=,:;()<>|&".contains(c)))
+    let plain: String = lines.flat_map(|line| [line, "\n"]).collect::<String>().replace(['"', '\''], "");
+    let words = plain.split(|c: char| c.is_whitespace() || "`=,:;(<>|&".contains(c));
+    // In `$(pwd)/a`, the path does not begin at the slash.
+    words.map(|word| word.trim_end_matches(')').to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -32,10 +37,12 @@ mod tests {
     #[test]
     fn files_are_told_from_other_words() {
         let text = "python3 train.py --data /scratch/me/imagenet --ckpt=/home/me/ckpt --url https://a.b/c.py\n# /not/this\n\
-                    ./run.sh -c conf/a.yaml /usr/bin/env /dev/shm/x /opt/x /tmp/$USER --ext=.py s3://bucket/x /optional";
-        let found: Vec<&str> = words(text).filter(|word| is_on_nodes(word) || is_relative(word)).collect();
+                    ./run.sh -c 'conf/a.yaml' /usr/bin/env /dev/shm/x /opt/x /tmp/$USER --ext=.py s3://bucket/x \
+                    $(dirname $0)/.. $(pwd)/b.txt \"$ROOT\"/c.txt (cd /work/x) /optional";
+        let found: Vec<String> =
+            words(text).into_iter().filter(|word| is_on_nodes(word) || is_relative(word)).collect();
         let wanted =
-            ["train.py", "/scratch/me/imagenet", "/home/me/ckpt", "./run.sh", "conf/a.yaml", "/optional"];
+            ["train.py", "/scratch/me/imagenet", "/home/me/ckpt", "./run.sh", "conf/a.yaml", "/work/x", "/optional"];
         assert_eq!(found, wanted);
     }
 }

@@ -60,10 +60,11 @@ impl Meaning {
 /// The names, the number of words that follow unless it is written `--option=value`, and the meaning.
 type Known = Row<usize, Meaning>;
 
-pub const BY_WORKERS: &str = "the hostfile follows from the workers";
+pub const BY_WORKERS: &str = "khorovod writes the hostfile from spec.workers";
 const HOSTFILE: Meaning = Ours(BY_WORKERS);
-const NO_ROOT: Meaning = Ours("only root needs it, and ranks run as the user in spec.security.runAsUser, by default 65532");
-const OWN_SSH: Meaning = Gone("khorovod's own ssh verifies host keys; its port is spec.ssh.port");
+const NO_ROOT: Meaning =
+    Ours("only root needs it, and ranks run as the user in spec.security.runAsUser, by default 65532");
+const OWN_SSH: Meaning = Gone("khorovod configures ssh itself and verifies host keys; its port is spec.ssh.port");
 
 /// Options of mpirun and mpiexec of Open MPI, MPICH and Intel MPI, which accept one dash or two.
 const MPIRUN: &[Known] = &[
@@ -79,7 +80,7 @@ const MPIRUN: &[Known] = &[
     ("mca gmca", 2, Mca),
     ("launcher bootstrap launcher-exec bootstrap-exec rsh", 1, OWN_SSH),
     ("wdir wd", 1, Field(field::WORKING_DIR, text)),
-    ("prefix", 1, Gone("the image's PATH finds the MPI; if it does not, set PATH in spec.env")),
+    ("prefix", 1, Gone("mpirun is found by the PATH of the image; if it is elsewhere, set PATH in spec.env")),
     ("tag-output timestamp-output display-map display-allocation report-bindings", 0, Stays),
     ("prepend-rank l v verbose q oversubscribe nooversubscribe use-hwthread-cpus", 0, Stays),
     ("bind-to-core bind-to-socket bind-to-none bycore bynode byslot bysocket", 0, Stays),
@@ -151,10 +152,10 @@ const DEEPSPEED: &[Known] = &[
     ("-H --hostfile", 1, HOSTFILE),
     ("--num-nodes", 1, Hosts),
     ("--num-gpus", 1, PerHost),
-    ("-i --include -e --exclude", 1, Gone("every worker trains; see spec.workers")),
+    ("-i --include -e --exclude", 1, Gone("all workers run ranks: set their number in spec.workers")),
     ("--master-port --master-addr", 1, RENDEZVOUS),
     ("--launcher", 1, Ours("khorovod chooses it by spec.launcher.mpi")),
-    ("--force-multi", 0, Ours("khorovod sets it")),
+    ("--force-multi", 0, Ours("khorovod sets it itself")),
     ("--module", 0, Module),
     ("--no-python", 0, Whole),
     ("--launcher-args --ssh-port --log-level --autotuning", 1, Stays),

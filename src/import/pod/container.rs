@@ -10,7 +10,7 @@ use crate::shell;
 use khorovod_compiler::yaml::Node;
 
 /// The note for a field of a pod.
-const PATCH: &str = "spec.patches reaches it";
+const PATCH: &str = "the spec has no field for it: set it with spec.patches";
 
 /// The note for a field of a container.
 const CONTAINER: &str =
@@ -21,14 +21,16 @@ pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
     for entry in container.entries() {
         let node = &entry.value;
         match entry.key.as_str() {
-            "name" => context.needless(node, "khorovod names its containers"),
+            "name" => context.needless(node, "khorovod names the containers itself"),
             "imagePullPolicy" => policy(context, node),
             "command" | "args" if !leads && only_waits(container) => {
                 context.needless(node, "khorovod's workers start sshd themselves");
             }
             "command" | "args" if !leads => {
-                context
-                    .lose(node, "khorovod's workers start sshd themselves; what else this does belongs in the image");
+                context.lose(
+                    node,
+                    "khorovod's workers start sshd themselves; put anything else that this command does into the image",
+                );
             }
             "workingDir" => match context.text(node) {
                 Some(path) if path.starts_with('/') => once(context, node, field::WORKING_DIR, path.into()),
@@ -38,10 +40,12 @@ pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
             "envFrom" => env_from(context, node),
             "ports" => ports(context, node),
             "securityContext" => security(context, node),
-            "tty" | "stdin" => context.needless(node, "there is no interactive input"),
-            "terminationMessagePath" | "terminationMessagePolicy" => context.replaced(node, "khorovod sets its own"),
+            "tty" | "stdin" => context.needless(node, "the ranks have no input"),
+            "terminationMessagePath" | "terminationMessagePolicy" => {
+                context.replaced(node, "khorovod sets this field itself")
+            }
             "readinessProbe" | "livenessProbe" | "startupProbe" => {
-                context.replaced(node, "khorovod probes sshd, and the launcher each worker");
+                context.replaced(node, "khorovod's probe checks sshd, and the launcher checks each worker");
             }
             "image" | "command" | "args" | "resources" | "volumeMounts" => {}
             _ => context.lose(node, CONTAINER),
@@ -79,13 +83,13 @@ fn only_waits(container: &Node) -> bool {
 fn ports(context: &mut Context<'_>, node: &Node) {
     for port in node.items() {
         match port.get("containerPort").and_then(text).as_deref() {
-            Some("22" | "2222") => context.replaced(port, "ssh has a port of its own, spec.ssh.port"),
+            Some("22" | "2222") => context.replaced(port, "the port of ssh is spec.ssh.port"),
             _ => {
-                context.lose(port, "pods let in ssh and each other; spec.observability.metrics opens a port to scrape");
+                context.lose(port, "the NetworkPolicy allows ssh and traffic between the pods; spec.observability.metrics opens a port for metrics");
             }
         }
     }
-    context.needless(node, "there are none");
+    context.needless(node, "it is empty");
 }
 
 /// Imports a field that the workers and the launcher may have. The first value counts.
@@ -93,7 +97,7 @@ fn once(context: &mut Context<'_>, node: &Node, to: &str, value: Json) {
     match context.spec.get(to) {
         None => context.keep(node, to, value),
         Some(other) if *other == value => context.kept(node, to),
-        Some(_) => context.lose(node, "the workers say another, and all pods have one here"),
+        Some(_) => context.lose(node, "the workers have another value, and the spec has one value for all pods"),
     }
 }
 
@@ -118,7 +122,7 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
             list.items()[..index].iter().any(|other| other.get("name").and_then(text).as_deref() == Some(name))
         };
         if list.items()[index + 1..].iter().any(again) {
-            context.lose(item, "a later entry of the same name holds, in Kubernetes too");
+            context.lose(item, "a later entry of the same name replaces it, as in Kubernetes");
             continue;
         }
         let taken = context.spec.get(field::ENV).and_then(|env| env.get(&name)).cloned();
@@ -126,7 +130,7 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
             (_, Some(from)) => match source(from) {
                 Some(value) => value,
                 None => {
-                    context.lose(item, "spec.env takes values from Secrets, ConfigMaps and fields of the pod");
+                    context.lose(item, "spec.env supports only Secrets, ConfigMaps and fields of the pod as sources");
                     continue;
                 }
             },
@@ -141,7 +145,9 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
         let to = format!("spec.env.{name}");
         match taken {
             Some(other) if other == value => context.kept(item, &to),
-            Some(_) => context.lose(item, "another entry of this name has another value, and all pods have one here"),
+            Some(_) => {
+                context.lose(item, "another entry of this name has another value, and spec.env is the same in all pods")
+            }
             None => match &value {
                 Json::String(value) => pod::variable(context, item, &name, value, from),
                 _ => {
@@ -151,7 +157,7 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
             },
         }
     }
-    context.needless(list, "there are none");
+    context.needless(list, "it is empty");
 }
 
 /// Imports the source of a variable's value.
@@ -190,7 +196,7 @@ pub fn env_from(context: &mut Context<'_>, list: &Node) {
         }
         context.kept(item, field::ENV_FROM);
     }
-    context.needless(list, "there are none");
+    context.needless(list, "it is empty");
 }
 
 /// Imports the security context of a pod or a container.
@@ -209,24 +215,24 @@ fn security(context: &mut Context<'_>, node: &Node) {
                 once(context, value, field::SECURITY_READ_ONLY_ROOT_FILESYSTEM, read_only.into());
             }
             "capabilities" => capabilities(context, value),
-            "runAsGroup" => context.replaced(value, "the group has the user's number"),
+            "runAsGroup" => context.replaced(value, "the id of the group is that of the user"),
             "privileged" if context.yes(value) => {
-                context.lose(value, "training needs no such right; RDMA devices are spec.workers.rdma");
+                context.lose(value, "training does not need it; for RDMA devices, set spec.workers.rdma");
             }
             "runAsNonRoot" | "allowPrivilegeEscalation" | "seccompProfile" | "privileged" | "fsGroupChangePolicy" => {
-                context.needless(value, "as strict as the Pod Security level allows here");
+                context.needless(value, "spec.security.podSecurityLevel sets it");
             }
             _ => context.lose(value, PATCH),
         }
     }
-    context.needless(node, "nothing is asked for");
+    context.needless(node, "it is empty");
 }
 
 pub fn user(context: &mut Context<'_>, node: &Node) {
     let Some(user) = context.count(node) else { return };
     once(context, node, field::SECURITY_RUN_AS_USER, user.into());
     if user == 0 && context.spec.get(field::SECURITY_RUN_AS_USER) == Some(&json!(0)) {
-        context.pod_security_level("baseline", "root needs it");
+        context.pod_security_level("baseline", "`runAsUser: 0` needs it");
     }
 }
 
@@ -234,11 +240,11 @@ fn capabilities(context: &mut Context<'_>, node: &Node) {
     for name in node.get("add").map_or(&[][..], Node::items) {
         match text(name).unwrap_or_default().trim_start_matches("CAP_") {
             "IPC_LOCK" if context.spec.get(field::WORKERS_RDMA).is_some() => context.kept(name, field::WORKERS_RDMA),
-            "IPC_LOCK" => context.lose(name, "spec.workers.rdma brings it, with the devices it is for"),
-            _ => context.lose(name, "sshd runs without any capability here; spec.patches reaches it"),
+            "IPC_LOCK" => context.lose(name, "spec.workers.rdma adds it, with the devices"),
+            _ => context.lose(name, "khorovod drops all capabilities; add it with spec.patches"),
         }
     }
-    context.needless(node, "all are dropped here");
+    context.needless(node, "khorovod drops all capabilities");
 }
 
 /// Imports the CPUs and the memory of the launcher.
@@ -256,7 +262,7 @@ pub fn launcher_resources(context: &mut Context<'_>, node: &Node) {
                 _ => {
                     context.lose(
                         &entry.value,
-                        "a launcher has CPUs and memory; `runsRanks` gives it all that workers have",
+                        "spec.launcher has only `cpu` and `memory`; with `runsRanks` it gets the resources of a worker",
                     );
                     continue;
                 }
@@ -265,11 +271,11 @@ pub fn launcher_resources(context: &mut Context<'_>, node: &Node) {
             match context.spec.get(to) {
                 None => context.keep(&entry.value, to, amount),
                 Some(other) if other.as_str() == Some(&amount) => context.kept(&entry.value, to),
-                Some(_) => context.changed(&entry.value, to, "asked for and limit at once"),
+                Some(_) => context.changed(&entry.value, to, "it is both the request and the limit"),
             }
         }
     }
-    context.needless(node, "nothing is asked for");
+    context.needless(node, "it is empty");
 }
 
 /// Imports the volumes of the workers, or those of the launcher if the workers have no volumes. khorovod mounts storage in
@@ -285,7 +291,7 @@ pub fn volumes(context: &mut Context<'_>, pod: Option<&Node>, container: Option<
     for volume in held.map_or(&[][..], Node::items) {
         match mounts.iter().find(|mount| name(mount) == name(volume)) {
             Some(mount) => as_workers(context, volume, mount),
-            None => context.lose(volume, "it was mounted nowhere"),
+            None => context.lose(volume, "no container mounts it"),
         }
     }
     for mount in mounts {
@@ -297,8 +303,8 @@ pub fn volumes(context: &mut Context<'_>, pod: Option<&Node>, container: Option<
 fn as_workers(context: &mut Context<'_>, node: &Node, mount: &Node) {
     let path = mount.get("mountPath").and_then(text);
     match path.is_some_and(|path| mounted(context, &path)) {
-        true => context.changed(node, field::STORAGE, "the launcher has the workers' storage"),
-        false => context.lose(node, "the launcher alone had it; an entry of spec.storage is mounted in every pod"),
+        true => context.changed(node, field::STORAGE, "spec.storage is mounted in the launcher, too"),
+        false => context.lose(node, "only the launcher had it; spec.storage is mounted in every pod"),
     }
 }
 
@@ -319,33 +325,37 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, main: Option<&Node>, leads: bo
             "containers" => {
                 let is_main = |other: &&Node| main.is_some_and(|main| std::ptr::eq(main, *other));
                 for other in node.items().iter().filter(|other| !is_main(other)) {
-                    context.lose(other, "there is one container per pod; spec.patches adds others");
+                    context.lose(other, "a pod has one container; add others with spec.patches");
                 }
             }
-            "initContainers" => context.lose(node, "S3 is spec.storage; spec.patches adds containers that come before"),
+            "initContainers" => context.lose(
+                node,
+                "add init containers with spec.patches; to download data from S3, use `s3` in spec.storage",
+            ),
             "volumes" => {}
             "resources" => {
-                context.lose(node, "a container asks for devices, no pod does: spec.workers.gpus, .cpu and .memory");
+                context.lose(node, "the resources are those of the container: set spec.workers.gpus, spec.workers.cpu and spec.workers.memory");
             }
             "imagePullPolicy" => context
                 .lose(node, "this is a field of containers, not of pods: it had no effect. Use spec.image.pullPolicy"),
             "securityContext" => security(context, node),
             "hostNetwork" if !leads => pod::host_network(context, node),
-            "hostNetwork" | "dnsPolicy" => context.replaced(node, "follows from the workers' hostNetwork"),
+            "hostNetwork" | "dnsPolicy" => context.replaced(node, "spec.placement.hostNetwork sets it for all pods"),
             "imagePullSecrets" if context.spec.get(field::IMAGE_PULL_SECRETS).is_none() => {
                 pod::pull_secrets(context, node);
             }
-            "imagePullSecrets" => context.changed(node, field::IMAGE_PULL_SECRETS, "the workers' hold"),
+            "imagePullSecrets" => {
+                context.changed(node, field::IMAGE_PULL_SECRETS, "the launcher uses those of the workers")
+            }
             "restartPolicy" => context.replaced(node, "spec.lifecycle.retries is the number of retries"),
             "serviceAccountName" | "serviceAccount" => {
-                context
-                    .lose(node, "pods get no token here; spec.security.serviceAccountName names one for the launcher");
+                context.lose(node, "workers get no token; for the launcher, set spec.security.serviceAccountName");
             }
             "hostname"
             | "subdomain"
             | "automountServiceAccountToken"
             | "enableServiceLinks"
-            | "terminationGracePeriodSeconds" => context.replaced(node, "khorovod sets its own"),
+            | "terminationGracePeriodSeconds" => context.replaced(node, "khorovod sets this field itself"),
             key if leads && pod::placement_field(key).is_some() => {}
             key => {
                 if !pod::placement(context, key, node) {

@@ -68,7 +68,7 @@ impl Filled {
 }
 
 /// The note for a value that contains another variable.
-pub const REFERS: &str = "Kubernetes inserts another variable, and a value of spec.env is literal: compute it in the command, as in `export A=$B/c`";
+pub const REFERS: &str = "Kubernetes inserts another variable here, but a value of spec.env is literal: compute it in the command, as in `export A=$B/c`";
 
 /// Returns the text that the kubelet makes of the value of a variable: `$$` is `$`, and `$(NAME)` is unchanged if there is
 /// no such variable. None if there is one.

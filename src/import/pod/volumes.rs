@@ -24,10 +24,10 @@ pub fn read(context: &mut Context<'_>, volumes: Option<&Node>, mounts: Option<&N
         }
     }
     for volume in volumes {
-        context.lose(volume, "it was mounted nowhere");
+        context.lose(volume, "no container mounts it");
     }
     for list in lists.into_iter().flatten().filter(|list| pod::is_empty(list)) {
-        context.needless(list, "there are none");
+        context.needless(list, "it is empty");
     }
 }
 
@@ -45,10 +45,8 @@ fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
     }
     if let Some(reserved) = job::reserved(path.trim_end_matches('/')) {
         let why = match reserved {
-            "/dev" => {
-                "devices come by a device plugin: `spec.workers.rdma` asks one for those of InfiniBand".to_owned()
-            }
-            _ => format!("pods need `{reserved}` as it is: name another mountPath, and that to the program"),
+            "/dev" => "a device plugin provides devices: for those of InfiniBand, set spec.workers.rdma".to_owned(),
+            _ => format!("pods use `{reserved}` themselves: choose another mountPath, and pass it to the program"),
         };
         context.lose(volume, &why);
         return context.lose(mount, &why);
@@ -58,17 +56,17 @@ fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
     }
     details(context, kind);
     let Some((source, mut how)) = source(&kind.key, &kind.value) else {
-        let why = "spec.storage has no such volume; make a claim of it, or give its values as spec.env from a Secret";
+        let why = "spec.storage has no such kind of volume: use a claim, or set variables from a Secret in spec.env";
         context.lose(volume, why);
         return context.lose(mount, "its volume is lost");
     };
     match kind.key.as_str() {
         "hostPath" => {
-            context.pod_security_level("privileged", "a directory of the node needs it");
+            context.pod_security_level("privileged", "`hostPath` needs it");
             how = "needs the Pod Security level privileged";
         }
         "nfs" => {
-            context.pod_security_level("baseline", "NFS without a claim needs it; `persistentVolume` makes one");
+            context.pod_security_level("baseline", "`nfs` without `persistentVolume` needs it");
             how = "needs the Pod Security level baseline";
         }
         _ => {}
@@ -90,7 +88,7 @@ fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
         match entry.key.as_str() {
             "name" | "mountPath" | "readOnly" | "subPath" => context.kept(&entry.value, field::STORAGE),
             _ => {
-                context.lose(&entry.value, "spec.storage has no such setting; a patch over the StatefulSet reaches it");
+                context.lose(&entry.value, "spec.storage has no such field: set it with spec.patches");
             }
         }
     }
@@ -135,7 +133,7 @@ fn details(context: &mut Context<'_>, kind: &Entry) {
     match kind.key.as_str() {
         "emptyDir" => {
             if let Some(node) = get("medium").filter(|node| text(node).as_deref() == Some("Memory")) {
-                context.lose(node, "it lies on the node's disk here; in memory there is /dev/shm, by spec.workers.shm");
+                context.lose(node, "`emptyDir` in spec.storage is on the disk of the node; memory is at /dev/shm, with the size of spec.workers.shm");
             }
             if let Some(node) = get("sizeLimit").filter(|node| size(node).is_none()) {
                 context.lose(node, "it is not a valid quantity; write it as 10Gi");
@@ -146,7 +144,7 @@ fn details(context: &mut Context<'_>, kind: &Entry) {
             if let Some(node) = get("type").filter(checks) {
                 context.lose(
                     node,
-                    "what is there is mounted, unchecked, and nothing made where it lacks: make it on the nodes",
+                    "spec.storage does not check the type, and does not create the directory: create it on the nodes",
                 );
             }
         }
@@ -158,9 +156,9 @@ fn details(context: &mut Context<'_>, kind: &Entry) {
 fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path: &str, from: &str) {
     let renamed = |item: &Node| item.get("key").and_then(text) != item.get("path").and_then(text);
     let why = if mount.get("subPath").is_some() {
-        "spec.code mounts a folder, not one file of it: mount the ConfigMap as a folder of its own"
+        "spec.code mounts a directory, not a single file: mount the ConfigMap at its own directory"
     } else if map.get("items").is_some_and(|list| list.items().iter().any(renamed)) {
-        "spec.code names files by their keys: name the keys of the ConfigMap so"
+        "in spec.code, the keys of the ConfigMap are the names of the files: rename the keys"
     } else {
         ""
     };
@@ -174,8 +172,8 @@ fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path
         context.changed(list, field::CODE, "all keys become files");
     }
     for (key, why) in [
-        ("defaultMode", "files are read-only; run a script by its interpreter"),
-        ("optional", "the ConfigMap must be there"),
+        ("defaultMode", "the files are read-only and not executable: start a script with its interpreter"),
+        ("optional", "the ConfigMap must exist"),
     ] {
         if let Some(node) = map.get(key) {
             context.lose(node, why);
@@ -198,11 +196,11 @@ pub fn tell_of_start(context: &mut Context<'_>, text: &str) {
         return;
     };
     let command = get(field::COMMAND).and_then(program::as_text).unwrap_or_default();
-    let Some(file) = files::words(&command).find(|word| files::is_relative(word)) else { return };
+    let Some(file) = files::words(&command).into_iter().find(|word| files::is_relative(word)) else { return };
     let how = format!(
         "with spec.code, ranks start in {path}, and the image's directory has this file: write that directory in spec.workingDir"
     );
-    let place = text.find(file).map(|start| Span { start, end: start + file.len(), ..context.whole });
+    let place = text.find(&file).map(|start| Span { start, end: start + file.len(), ..context.whole });
     context.report(file, place.unwrap_or(context.whole), Verdict::Lost, "", &how);
 }
 
@@ -220,7 +218,7 @@ fn memory(context: &mut Context<'_>, volume: &Node, mount: &Node, kind: &Entry) 
             context.kept(volume, field::WORKERS_SHM);
         }
         None => {
-            let how = "a pod has its own, by default a quarter of its memory, else 8Gi";
+            let how = "every pod has one: by default a quarter of its memory, or 8Gi if it has no memory limit";
             context.changed(volume, field::WORKERS_SHM, how);
         }
     }

@@ -29,7 +29,7 @@ pub fn launch(
         match leads {
             true if queued(context) => context.changed(node, field::WORKERS_REPLICAS, FIRST),
             true => context.kept(node, field::LAUNCHER_RUNS_RANKS),
-            false => context.needless(node, "the same here"),
+            false => context.needless(node, "this is the default of khorovod, too"),
         }
     }
     let pods = workers.saturating_add(u32::from(leads));
@@ -68,7 +68,8 @@ fn slots_outcome(job: &Node, slots: u32, gpus: u32, context: &mut Context<'_>) {
 fn script(context: &mut Context<'_>, place: &Place) {
     let Some(text) = context.spec.get(field::COMMAND).and_then(Json::as_str) else { return };
     if text.contains("ssh -") || text.contains("plm_rsh_args") {
-        let how = "ssh and mpirun find the workers and their port by themselves: remove `-p`, otherwise it waits for a port that is closed";
+        let how =
+            "khorovod configures ssh with the port of the workers: remove `-p`, otherwise ssh waits for a closed port";
         context.report(format!("{}: ssh with options", place.path), place.span, Verdict::Changed, field::COMMAND, how);
     }
 }
@@ -99,6 +100,10 @@ fn words(launcher: &Replica<'_>, world: &World, context: &mut Context<'_>) {
             context.changed(node, to, how);
         }
     } else {
-        launch::by_hand(context, "the image's own entry point launched; `--command LINE` puts it here", world);
+        launch::by_hand(
+            context,
+            "the entry point of the image started the training; pass that command with `--command LINE`",
+            world,
+        );
     }
 }

@@ -11,7 +11,7 @@ use crate::launch::{FIRST_WORKER, program};
 use khorovod_compiler::yaml::Node;
 
 /// The note for a name that cannot be replaced.
-const OTHERS: &str = "it names a pod of the operator's, and pods have other names here: the launcher has the workers' in /horovod/generated/hostfile";
+const OTHERS: &str = "it contains the name of a pod of the operator, and the pods have other names now: /horovod/generated/hostfile in the launcher lists those of the workers";
 
 /// A variable that has to change, and its new value as shell text.
 pub type Gone = (String, Option<String>);
@@ -36,7 +36,7 @@ pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>
         let Some(value) = item.get("value").and_then(text).filter(|value| names(value)) else { continue };
         let line = first(&value, &name).filter(|_| in_workers);
         match &line {
-            Some(_) => context.changed(item, field::COMMAND, "each rank asks for the first worker's name"),
+            Some(_) => context.changed(item, field::COMMAND, "each rank computes the name of the first worker"),
             None => context.lose(item, OTHERS),
         }
         if gone.iter().all(|(other, _)| *other != variable) {

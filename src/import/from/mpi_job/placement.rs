@@ -17,7 +17,7 @@ pub fn launcher(context: &mut Context<'_>, pod: &Node) {
         let wanted = entry.value.to_json();
         let of_workers = context.spec.get(to).cloned();
         if pod::is_empty(&entry.value) {
-            context.needless(&entry.value, "nothing is asked for, as here by default");
+            context.needless(&entry.value, "it is empty, which is the default");
         } else if pod::selects_operator_labels(&entry.key, &entry.value) {
             context.lose(&entry.value, pod::OPERATOR_LABELS);
         } else if of_workers.as_ref() == Some(&wanted) {

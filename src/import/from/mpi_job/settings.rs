@@ -29,14 +29,14 @@ pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
             }
             "suspend" => match context.yes(node) {
                 true => context.keep(node, field::SCHEDULING_SUSPEND, true),
-                false => context.needless(node, "the same here"),
+                false => context.needless(node, "this is the default of khorovod, too"),
             },
             "schedulingPolicy" => scheduling(context, node),
-            "launcherCreationPolicy" => context.needless(node, "the launcher waits for its workers by itself"),
-            "sshAuthMountPath" => context.needless(node, "keys are mounted where our scripts look for them"),
-            "mainContainer" => context.needless(node, "there is one container per pod, made of this one"),
+            "launcherCreationPolicy" => context.needless(node, "the launcher always waits for its workers"),
+            "sshAuthMountPath" => context.needless(node, "khorovod mounts the ssh keys at its own path"),
+            "mainContainer" => context.needless(node, "a pod has one container, made from this one"),
             "managedBy" => {
-                context.lose(node, "MultiKueue takes what is rendered, by its label: spec.scheduling.localQueue");
+                context.lose(node, "for MultiKueue, set spec.scheduling.localQueue");
             }
             _ => {}
         }
@@ -63,7 +63,7 @@ pub fn clean_pod_policy(spec: Option<&Node>, context: &mut Context<'_>) {
 
 fn implementation(context: &mut Context<'_>, node: &Node) {
     match text(node).unwrap_or_default().to_ascii_lowercase().as_str() {
-        "openmpi" => context.needless(node, "the same here by default"),
+        "openmpi" => context.needless(node, "this is the default of khorovod, too"),
         "intel" | "intelmpi" => context.keep(node, field::LAUNCHER_MPI, "intelmpi"),
         "mpich" => context.keep(node, field::LAUNCHER_MPI, "mpich"),
         _ => context.refuse(node, "OpenMPI, Intel or MPICH"),
@@ -73,7 +73,7 @@ fn implementation(context: &mut Context<'_>, node: &Node) {
 fn seconds(context: &mut Context<'_>, node: &Node, to: &str) {
     if let Some(count) = context.count(node) {
         match count {
-            0 if to.ends_with("deadline") => context.lose(node, "a deadline of nothing would end the job at once"),
+            0 if to.ends_with("deadline") => context.lose(node, "a deadline of 0 would end the job at once"),
             _ => context.keep(node, to, format!("{count}s")),
         }
     }
@@ -95,18 +95,19 @@ fn scheduling(context: &mut Context<'_>, node: &Node) {
         match entry.key.as_str() {
             "queue" => match context.text(&entry.value) {
                 Some(queue) if !queue.is_empty() => context.keep(&entry.value, field::SCHEDULING_VOLCANO_QUEUE, queue),
-                _ => context.needless(&entry.value, "there is none"),
+                _ => context.needless(&entry.value, "it is empty"),
             },
             "priorityClass" => match context.text(&entry.value) {
                 Some(class) if !class.is_empty() => {
                     context.keep(&entry.value, field::PLACEMENT_PRIORITY_CLASS_NAME, class);
                 }
-                _ => context.needless(&entry.value, "there is none"),
+                _ => context.needless(&entry.value, "it is empty"),
             },
-            "minAvailable" => context.changed(&entry.value, field::SCHEDULING_GANG, "all pods start or none"),
-            "minResources" => context.needless(&entry.value, "the gang counts pods"),
+            "minAvailable" => context.changed(&entry.value, field::SCHEDULING_GANG, "a gang always has all pods"),
+            "minResources" => context.needless(&entry.value, "a gang counts pods, not resources"),
             _ => {
-                context.lose(&entry.value, "spec.scheduling has no such setting; a patch over the PodGroup reaches it");
+                context
+                    .lose(&entry.value, "spec.scheduling has no such field: set it in the PodGroup with spec.patches");
             }
         }
     }

@@ -34,7 +34,9 @@ pub fn stream(body: &str, span: Span, problems: &mut Vec<Problem>) -> Option<Nod
     let Some(mut job) = job else {
         let first = Span { end: span.start, ..span };
         let problem = Problem::new(&BAD_VALUE, first, "there is no MPIJob in it");
-        problems.push(problem.hint("give the file with `kind: MPIJob`, or `kubectl get mpijob NAME -o yaml`"));
+        problems.push(
+            problem.hint("import the file with `kind: MPIJob`, or the output of `kubectl get mpijob NAME -o yaml`"),
+        );
         return None;
     };
     if let (Kind::Map(fields), false) = (&mut job.kind, others.is_empty()) {

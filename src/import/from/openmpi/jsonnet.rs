@@ -7,7 +7,7 @@ use khorovod_compiler::yaml::{Entry, Kind, Node};
 const DEEPEST: usize = 32;
 
 /// The message for a value that Jsonnet would have to compute.
-pub const COMPUTED: &str = "this is computed: only plain values are read here";
+pub const COMPUTED: &str = "this is computed: only plain values can be imported";
 
 /// Reads objects, lists, strings, numbers, `true`, `false`, `null`, comments, and an object with a local name: `local
 /// params = {…}; params`.

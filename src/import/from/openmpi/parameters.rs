@@ -98,8 +98,8 @@ fn listed(tree: Node) -> Node {
 /// Chooses the component with an image, if a file has several.
 fn component(mut tree: Node, problems: &mut Vec<Problem>) -> Option<Node> {
     let Kind::Map(entries) = &mut tree.kind else {
-        let problem = Problem::new(&BAD_VALUE, tree.span, format!("parameters are a map, not {}", tree.describe()));
-        problems.push(problem.hint("give the component's parameters"));
+        let problem = Problem::new(&BAD_VALUE, tree.span, format!("parameters must be a map, not {}", tree.describe()));
+        problems.push(problem.hint("import the component's parameters"));
         return None;
     };
     let Some(at) = entries.iter().position(|entry| entry.key == "components") else { return Some(tree) };
@@ -111,8 +111,8 @@ fn component(mut tree: Node, problems: &mut Vec<Problem>) -> Option<Node> {
     match ours.len() {
         1 => Some(ours.remove(0).value),
         _ => {
-            let message = format!("there is not one openmpi component but {}", names.join(", "));
-            problems.push(Problem::new(&NOTHING, span, message).hint("leave one with an `image` in the file"));
+            let message = format!("there is more than one openmpi component: {}", names.join(", "));
+            problems.push(Problem::new(&NOTHING, span, message).hint("keep only the one with an `image` in the file"));
             None
         }
     }
@@ -165,7 +165,7 @@ mod tests {
             ("ks generate openmpi a --image x:1\n  --workers 2\n".to_owned(), "`--workers` is in a line"),
             ("ks generate openmpi a --image x:1\nks generate openmpi b --image y:1\n".to_owned(), "several components"),
             ("ks generate openmpi a --image x:1\nks param set b workers 3\n".to_owned(), "several components"),
-            ("ks generate openmpi a --image x:1 --workers\n".to_owned(), "lacks its value"),
+            ("ks generate openmpi a --image x:1 --workers\n".to_owned(), "has no value"),
         ] {
             let mut problems = Vec::new();
             read(&text, Span { source: 0, start: 0, end: text.len() }, &mut problems);

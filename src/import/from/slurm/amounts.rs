@@ -125,7 +125,8 @@ mod tests {
         let found = ["0-3", "3-5%2", "0-15:4", "1,3,7", "7", "4-4,9-12", "x"].map(first_of_array);
         let some = |first: &str, second: &str| (first.to_owned(), Some(second.to_owned()));
         let one = |first: &str| (first.to_owned(), None);
-        let wanted = [some("0", "1"), some("3", "4"), some("0", "4"), some("1", "3"), one("7"), some("4", "9"), one("x")];
+        let wanted =
+            [some("0", "1"), some("3", "4"), some("0", "4"), some("1", "3"), one("7"), some("4", "9"), one("x")];
         assert_eq!(found, wanted);
     }
 

@@ -17,7 +17,7 @@ use crate::shell_text;
 use khorovod_compiler::problem::{Problem, Span};
 
 /// The note for a program that may not use MPI.
-const ASKS: &str = "in pods mpirun starts it. If it finds the others by SLURM_PROCID or RANK, as Lightning does, \
+const ASKS: &str = "in pods mpirun starts the ranks. If they find each other by SLURM_PROCID or RANK, as with Lightning, \
                     import with `--command \"torchrun PROGRAM\"`";
 
 impl Script<'_, '_, '_> {
@@ -26,7 +26,7 @@ impl Script<'_, '_, '_> {
             self.context.name("slurm", "the script has no --job-name");
         }
         if let Err(why) = self.resources.fits() {
-            self.context.refuse_at(self.span, why, "say on how many nodes: `#SBATCH --nodes=4`");
+            self.context.refuse_at(self.span, why, "write the number of nodes: `#SBATCH --nodes=4`");
         }
         let launch = self.launch.take();
         match (self.context.typed.clone(), launch, self.whole.clone()) {
@@ -40,14 +40,14 @@ impl Script<'_, '_, '_> {
             (None, _, Some(why)) => self.as_it_stands(&why),
             (None, Some((launch, span, row)), None) => self.launched(launch, span, row),
             (None, None, None) if self.setup.iter().any(|line| !preparation::prepares(&line.text)) => {
-                self.as_it_stands("no line in it is known to start ranks");
+                self.as_it_stands("no line of it is known to start ranks");
             }
             (None, None, None) => {
                 let world = self.resources.world();
                 self.resources.put(self.context, 1);
                 launch::by_hand(
                     self.context,
-                    "nothing in the script starts ranks; give the launch with `--command LINE`",
+                    "no line of the script starts ranks; pass the launch command with `--command LINE`",
                     &world,
                 );
                 self.resources.put_slots(self.context);
@@ -63,7 +63,7 @@ impl Script<'_, '_, '_> {
             self.context.image(image, "the container's");
         }
         if self.context.spec.get(field::IMAGE_NAME).is_none() {
-            self.context.image(IMAGE, "Slurm needs none and uses none; for Kubernetes name the one to run in");
+            self.context.image(IMAGE, "Slurm does not use it; for Kubernetes, write the name of your image");
         }
         self.tell_of_files();
         for (row, verdict, to, how) in std::mem::take(&mut self.said).into_iter().rev() {
@@ -74,7 +74,7 @@ impl Script<'_, '_, '_> {
     /// Refuses a line that contains a secret.
     pub fn refuse_secret(&mut self, span: Span) {
         let problem = Problem::new(&BAD_VALUE, span, "this looks like a secret, and would be readable in the spec");
-        let hint = "write `export TOKEN=…` in a line of its own above it: of that variable a Secret is made";
+        let hint = "write `export TOKEN=…` on its own line above it: that variable becomes a Secret";
         self.context.problems.push(problem.hint(hint));
     }
 
@@ -124,7 +124,7 @@ impl Script<'_, '_, '_> {
         for option in &launch.unknown {
             self.launch_text = self.launch_text.replacen(option.as_str(), "", 1);
             let row = self.context.outcomes.add(format!("srun {option}"), span);
-            let how = "only the script can compute it: write it, with its value, in spec.slurm.srun.args";
+            let how = "only the script can compute it: write it, with its value, into spec.slurm.srun.args";
             let data = if option.contains("mounts") { "; in pods, spec.storage mounts the data" } else { "" };
             self.lost(row, &format!("{how}{data}"));
         }
@@ -161,7 +161,7 @@ impl Script<'_, '_, '_> {
                     read.program = program::program(&line);
                     self.wrapped(wrap, span);
                 }
-                let path = if launch.srun { "srun" } else { "the launch" }.to_owned();
+                let path = if launch.srun { "the srun line" } else { "the launch line" }.to_owned();
                 let agents = read.kind == "torchrun";
                 let uses = format!("{} {}", read.program, read.args.join(" "));
                 if agents {
@@ -201,7 +201,7 @@ impl Script<'_, '_, '_> {
                 self.program(launch, row);
             }
             Line::Script(_) if launch.line.split_whitespace().any(|word| word == "srun") => {
-                self.as_it_stands("an option of srun needs a shell, or srun itself");
+                self.as_it_stands("it uses srun in a way that only srun can run");
             }
             Line::Script(why) => self.as_it_stands(&why),
         }
@@ -215,13 +215,13 @@ impl Script<'_, '_, '_> {
                 self.context.spec.put(
                     field::SLURM_WRAP,
                     json!(words),
-                    "the container's own words, which pods need not",
+                    "the container of the script; pods do not use it",
                 );
                 let how = "it starts each rank; a launcher such as torchrun starts outside of it. In pods, the image replaces it";
                 self.changed(row, field::SLURM_WRAP, how);
             }
             None => {
-                let how = "only the script can compute its words: write them, with their values, in spec.slurm.wrap";
+                let how = "only the script can compute it: write it, with its values, into spec.slurm.wrap";
                 self.lost(row, how);
                 self.launch_text = srun_program::without_container(&self.launch_text);
             }
@@ -261,8 +261,8 @@ impl Script<'_, '_, '_> {
         if let Some(name) = contained {
             let row = self.context.outcomes.add(format!("{name} before the program"), self.place(name));
             let how =
-                "it exists under Slurm only: the image of a pod is its container. Import with `--command PROGRAM`";
-            self.changed(row, field::COMMAND, how);
+                "it exists only under Slurm; in pods, the image is the container. Import with `--command PROGRAM`";
+            self.lost(row, how);
         }
         if launch.srun && contained.is_none() && self.meets(line) && !srun_program::launches_more(line) {
             self.agents(&program, row);
@@ -271,15 +271,15 @@ impl Script<'_, '_, '_> {
         if launch.srun && self.mpi.is_none() && self.meets(line) {
             self.mpi = Some("none".to_owned());
         }
-        self.context.spec.put(field::COMMAND, program, "what each rank ran");
+        self.context.spec.put(field::COMMAND, program, "what each rank runs");
         if srun_program::launches_more(line) {
-            let how =
-                "once on each worker, where it starts the ranks itself; its own configuration file is not imported";
+            let how = "it runs once on each worker and starts the ranks there; its configuration file is not imported";
             return self.settle_program(launch.srun, row, how);
         }
         match launch.srun && self.mpi.as_deref().is_none_or(|mpi| mpi == "none") && srun_program::may_ask_slurm(line) {
             true => {
-                self.context.spec.comment(field::LAUNCHER_KIND, "if they use torch.distributed without MPI, write torchrun");
+                let comment = "the default, for MPI; if the ranks use torch.distributed without MPI, write torchrun";
+                self.context.spec.put(field::LAUNCHER_KIND, "mpirun", comment);
                 self.settle_program(launch.srun, row, ASKS);
             }
             false => self.settle_program(launch.srun, row, ""),

@@ -41,7 +41,7 @@ impl Script<'_, '_, '_> {
         match kind {
             Kind::Module(Some(names)) if simple && self.launch.is_none() && !self.prepares() => {
                 self.modules.extend(names);
-                self.kept(row, field::SLURM_MODULES, "on Kubernetes, the image contains them");
+                self.kept(row, field::SLURM_MODULES, "under Slurm only; in pods, the image must contain the software");
             }
             Kind::Assign(pairs) if self.launch.is_none() => {
                 launch_pieces::learn(&filled, &mut self.texts);
@@ -52,27 +52,32 @@ impl Script<'_, '_, '_> {
             }
             Kind::Export(names) if self.launch.is_none() => self.export(text, &names, row),
             Kind::Assign(_) if self.launch.is_some() && !names_launcher(text) => {
-                self.dropped(row, "nothing runs after the ranks that could use it");
+                self.dropped(row, "no command after the ranks uses it");
             }
             Kind::Folder(folder) if self.launch.is_none() => self.folder(&folder, row),
-            Kind::Start => self.dropped(row, "under Slurm, a job starts in the folder in which sbatch is called; in pods, in that of the image"),
+            Kind::Start => self.dropped(
+                row,
+                "under Slurm, a job starts in the folder in which sbatch is called; in pods, in that of the image",
+            ),
             Kind::Installs => {
-                self.lost(row, "it would install at every start: run it once by hand, and for Kubernetes in the image");
+                self.lost(
+                    row,
+                    "it would run at every start: run it once by hand, and for Kubernetes when you build the image",
+                );
             }
             Kind::Shows => self.dropped(row, "it only prints something"),
-            Kind::Ends => self.dropped(row, "khorovod's script waits for the ranks and ends as they do"),
+            Kind::Ends => self.dropped(row, "khorovod's script waits for the ranks and exits with their code"),
             Kind::Flags if self.launch.is_some() => self.dropped(row, "no line follows the ranks"),
             Kind::Flags => {
                 self.setup.push(Setup::new(text.to_owned(), row));
-                self.kept(row, field::SLURM_SETUP, "for the lines of the setup");
+                self.kept(row, field::SLURM_SETUP, "for the other lines of the setup");
             }
             Kind::Other if preparation::traps_signals(text) => {
-                let how =
-                    "khorovod ends the ranks itself at SIGTERM; spec.lifecycle.checkpoint lets them save a checkpoint";
+                let how = "khorovod's script handles signals itself: the ranks get that of spec.lifecycle.checkpoint, so handle it in the program";
                 self.lost(row, how);
             }
             Kind::Python => {
-                self.kept(row, field::COMMAND, "what is typed into it below");
+                self.kept(row, field::COMMAND, "the lines below are its program");
                 return self.launch.is_none();
             }
             Kind::Other if self.launch.is_none() && self.unset(text) => self.rest(text, row, false),
@@ -133,16 +138,16 @@ impl Script<'_, '_, '_> {
             return self.whole("a line starts ranks in a way that needs a shell or srun");
         }
         if self.launch.is_some() {
-            return self.whole("other lines follow the ranks");
+            return self.whole("other commands follow the launch");
         }
         self.setup.push(Setup::new(text.to_owned(), row));
         let first = text.split_whitespace().next().unwrap_or_default();
         let (verdict, how) = match COPIES.contains(&first) {
             true => {
-                let how = "under Slurm only: in pods, the image contains the code, and spec.storage provides data and folders";
+                let how = "under Slurm only; in pods, the image must contain the code, and spec.storage the data";
                 (Verdict::Changed, how)
             }
-            false => (Verdict::Kept, "on Kubernetes, the image contains what this prepares"),
+            false => (Verdict::Kept, "under Slurm only; in pods, the image must contain what this line prepares"),
         };
         self.settle(row, verdict, field::SLURM_SETUP, how);
     }
@@ -150,7 +155,7 @@ impl Script<'_, '_, '_> {
     /// Imports a program that runs once, before the ranks.
     fn before(&mut self, text: &str, row: usize) {
         self.setup.push(Setup::new(text.to_owned(), row));
-        let how = "it runs before the ranks under Slurm; for Kubernetes run it once by hand and keep its results";
+        let how = "under Slurm it runs before the ranks; for Kubernetes, run it once by hand and keep its results";
         self.changed(row, field::SLURM_SETUP, how);
     }
 
@@ -290,7 +295,7 @@ impl Script<'_, '_, '_> {
             let text = self.text[part.place.clone()].trim_end().to_owned();
             let span = self.at(part);
             let row = self.row(&text, span);
-            self.kept(row, field::COMMAND, "typed into Python");
+            self.kept(row, field::COMMAND, "a line of the Python program");
             lines.push(text);
             last = Some((span, row));
         }

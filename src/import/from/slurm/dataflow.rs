@@ -94,7 +94,7 @@ impl Script<'_, '_, '_> {
                 (false, true) => {
                     self.dropped(line.row, "only the launch needed it, and khorovod writes the launch itself");
                 }
-                (false, false) => self.dropped(line.row, "nothing that the job runs uses it"),
+                (false, false) => self.dropped(line.row, "no command of the job uses it"),
             }
         }
     }

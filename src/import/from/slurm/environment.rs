@@ -27,7 +27,7 @@ impl Script<'_, '_, '_> {
         let kind = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str).unwrap_or("mpirun");
         let takes = matches!(kind, "mpirun" | "deepspeed" | "horovodrun" | "shell");
         if let (true, None, Some(mpi)) = (takes, self.context.spec.get(field::LAUNCHER_MPI), { all }.find_map(named)) {
-            self.context.spec.put(field::LAUNCHER_MPI, mpi, "the module's");
+            self.context.spec.put(field::LAUNCHER_MPI, mpi, "from the name of the module");
         }
     }
 
@@ -86,7 +86,7 @@ impl Script<'_, '_, '_> {
                 self.changed(row, "spec.env spec.slurm.setup", how);
             }
             let how = match self.setup.iter().any(|line| line.row == row) {
-                true => "under Slurm again behind the lines that may set it",
+                true => "under Slurm, spec.slurm.setup sets it again after lines that may change it",
                 false => "",
             };
             let to = if self.launches(row) { "spec.env spec.command" } else { field::ENV };
@@ -97,7 +97,7 @@ impl Script<'_, '_, '_> {
             }
         }
         for (_, row) in std::mem::take(&mut self.steps) {
-            self.lost(row, "srun does not start the ranks here; give it to sbatch by hand");
+            self.lost(row, "srun does not start the ranks of this job: pass it to sbatch on the command line");
         }
         self.implementation();
         if !self.modules.is_empty() {
@@ -113,7 +113,7 @@ impl Script<'_, '_, '_> {
             self.context.spec.put(field::SLURM_ARGS, json!(self.args), "");
         }
         if self.resources.requeue != Some(true) && self.context.spec.get(field::LIFECYCLE_RETRIES).is_none() {
-            self.context.default(field::LIFECYCLE_RETRIES, 0, "sbatch ran it once");
+            self.context.default(field::LIFECYCLE_RETRIES, 0, "sbatch does not retry");
         }
     }
 
@@ -139,7 +139,7 @@ impl Script<'_, '_, '_> {
     fn flags_of_setup(&mut self) {
         if self.setup.iter().all(|line| preparation::is_flags(&line.text)) {
             for line in std::mem::take(&mut self.setup) {
-                self.dropped(line.row, "no line of the script is left that it applies to");
+                self.dropped(line.row, "the job has no line that it applies to");
             }
         }
     }

@@ -20,9 +20,10 @@ impl Script<'_, '_, '_> {
         let env = spec.get(field::ENV).and_then(Json::as_object).into_iter().flatten();
         let env: Vec<String> = env.filter_map(|(_, value)| Some(value.as_str()?.to_owned())).collect();
         let folder = spec.get(field::WORKING_DIR).and_then(Json::as_str).unwrap_or_default().to_owned();
-        let of_command = words(&command).filter(|word| is_on_nodes(word) || !has_image && is_relative(word));
-        let of_env = env.iter().flat_map(|value| words(value)).chain([folder.as_str()]).filter(|word| is_on_nodes(word));
-        let mut files: Vec<&str> = Vec::new();
+        let of_command =
+            words(&command).into_iter().filter(|word| is_on_nodes(word) || !has_image && is_relative(word));
+        let of_env = env.iter().flat_map(|value| words(value)).chain([folder]).filter(|word| is_on_nodes(word));
+        let mut files: Vec<String> = Vec::new();
         for file in of_command.chain(of_env) {
             if !files.contains(&file) {
                 files.push(file);

@@ -61,13 +61,13 @@ pub enum Value {
 
 use Value::{Alone, Inline, Needed};
 
-const LOGS: &str = "on Kubernetes `kubectl logs` has it";
-const MAIL: &str = "nothing mails on Kubernetes";
-const BINDING: &str = "on Kubernetes nothing binds ranks to cores";
-const WORDS: Meaning = Needless("it is about sbatch's own words");
-const SHARED: Meaning = Stays("Kubernetes shares nodes by what pods ask for");
-const BY_HAND: Meaning = Lost("it has no place in a job's description; give it to sbatch by hand");
-const STEP: &str = "a step of its own has no place in the spec: the ranks take all of the job";
+const LOGS: &str = "under Slurm only; on Kubernetes, use `kubectl logs`";
+const MAIL: &str = "under Slurm only: Kubernetes sends no mail";
+const BINDING: &str = "under Slurm only: on Kubernetes, ranks are not bound to cores";
+const WORDS: Meaning = Needless("it changes only what sbatch prints");
+const SHARED: Meaning = Stays("under Slurm only: on Kubernetes, nodes are shared by the requests of pods");
+const BY_HAND: Meaning = Lost("the spec has no field for it: pass it to sbatch on the command line");
+const STEP: &str = "the spec has no field for a part of the allocation: the ranks use all of it";
 
 const OPTIONS: &[Known] = &[
     ("nodes N", Needed, Nodes),
@@ -78,11 +78,27 @@ const OPTIONS: &[Known] = &[
         Count(|all| &mut all.tasks_per_node, field::WORKERS_SLOTS_PER_WORKER, ""),
     ),
     ("ntasks-per-gpu", Needed, Count(|all| &mut all.tasks_per_gpu, field::WORKERS_SLOTS_PER_WORKER, "")),
-    ("cpus-per-task c", Needed, Count(|all| &mut all.cpus_per_task, field::WORKERS_CPU, "of all ranks of a worker")),
-    ("cpus-per-gpu", Needed, Count(|all| &mut all.cpus_per_gpu, field::WORKERS_CPU, "of all GPUs of a worker")),
+    (
+        "cpus-per-task c",
+        Needed,
+        Count(|all| &mut all.cpus_per_task, field::WORKERS_CPU, "the sum for all ranks of a worker"),
+    ),
+    (
+        "cpus-per-gpu",
+        Needed,
+        Count(|all| &mut all.cpus_per_gpu, field::WORKERS_CPU, "the sum for all GPUs of a worker"),
+    ),
     ("mem", Needed, Memory(|all| &mut all.mem, field::WORKERS_MEMORY, "")),
-    ("mem-per-cpu", Needed, Memory(|all| &mut all.mem_per_cpu, field::WORKERS_MEMORY, "of all CPUs of a worker")),
-    ("mem-per-gpu", Needed, Memory(|all| &mut all.mem_per_gpu, field::WORKERS_MEMORY, "of all GPUs of a worker")),
+    (
+        "mem-per-cpu",
+        Needed,
+        Memory(|all| &mut all.mem_per_cpu, field::WORKERS_MEMORY, "the sum for all CPUs of a worker"),
+    ),
+    (
+        "mem-per-gpu",
+        Needed,
+        Memory(|all| &mut all.mem_per_gpu, field::WORKERS_MEMORY, "the sum for all GPUs of a worker"),
+    ),
     ("tmp", Needed, Memory(|all| &mut all.tmp, field::WORKERS_EPHEMERAL_STORAGE, "")),
     ("gres", Needed, Gres),
     ("gpus G", Needed, Gpus),
@@ -110,7 +126,7 @@ const OPTIONS: &[Known] = &[
     ("error e", Needed, Stays(LOGS)),
     ("open-mode", Needed, Stays(LOGS)),
     ("mail-type mail-user", Needed, Stays(MAIL)),
-    ("exclusive", Inline, Stays("on Kubernetes ask for all of a node's GPUs or CPUs")),
+    ("exclusive", Inline, Stays("under Slurm only; on Kubernetes, request all GPUs or CPUs of a node")),
     ("oversubscribe s", Alone, SHARED),
     ("overcommit O", Alone, SHARED),
     ("contiguous", Alone, SHARED),
@@ -138,18 +154,18 @@ const OPTIONS: &[Known] = &[
     (
         "container-mounts container-name container-env container",
         Needed,
-        Stays("on Kubernetes data comes by spec.storage"),
+        Stays("under Slurm only; on Kubernetes, mount data with spec.storage"),
     ),
     ("container-mount-home no-container-mount-home container-writable container-remap-root", Alone, Stays("")),
-    ("container-workdir", Needed, Stays("on Kubernetes say `workingDir`")),
+    ("container-workdir", Needed, Stays("under Slurm only; on Kubernetes, set spec.workingDir")),
     ("label l", Alone, Needless("every line of a rank begins with its number")),
     ("kill-on-bad-exit K", Inline, Needless("a rank that fails ends the attempt")),
-    ("unbuffered u", Alone, Needless("lines come as they are written")),
+    ("unbuffered u", Alone, Needless("lines are printed at once")),
     ("wait W", Needed, Needless("a rank that fails ends the attempt")),
     ("verbose v Q", Inline, WORDS),
     ("parsable quiet ignore-pbs", Inline, WORDS),
-    ("input i", Needed, Needless("ranks read nothing")),
-    ("jobid", Needed, Needless("it is the job's own")),
+    ("input i", Needed, Needless("the ranks have no input")),
+    ("jobid", Needed, Needless("the ranks run in this job")),
     ("preserve-env E", Alone, Needless("ranks get the environment of the script")),
     ("disable-status X", Alone, WORDS),
     ("threads T", Needed, WORDS),
@@ -158,9 +174,9 @@ const OPTIONS: &[Known] = &[
     (
         "dependency d",
         Needed,
-        Lost("say it when you submit: `sbatch --dependency=…`; on Kubernetes a workflow tool orders jobs"),
+        Lost("pass it when you submit: `sbatch --dependency=…`; on Kubernetes, use a workflow tool"),
     ),
-    ("gpus-per-socket", Needed, Lost("say how many a node has: `--gpus-per-node`")),
+    ("gpus-per-socket", Needed, Lost("write the number of GPUs per node: `--gpus-per-node`")),
     ("uid gid export-file het-group", Needed, BY_HAND),
     ("mincpus", Needed, Lost(STEP)),
     ("relative r", Needed, Lost(STEP)),
@@ -202,7 +218,7 @@ pub fn read(words: &[String]) -> Result<(Vec<Given>, usize), String> {
         let Some(known @ (_, takes, meaning)) = find(name) else {
             // The next word is the value, unless it is an option.
             let takes = if words.get(1).is_some_and(|next| !next.starts_with('-')) { Needed } else { Alone };
-            return value(name, inline, takes, Stays("khorovod has no such option"), words);
+            return value(name, inline, takes, Stays("unknown option, passed on unchanged"), words);
         };
         let name = names(known).find(|known| *known == name || known.starts_with(name)).unwrap_or(name);
         return value(name, inline, *takes, *meaning, words);
@@ -211,7 +227,7 @@ pub fn read(words: &[String]) -> Result<(Vec<Given>, usize), String> {
     let mut given = Vec::new();
     for (at, c) in rest.char_indices() {
         let Some(known @ (_, takes, meaning)) = row(OPTIONS, &c.to_string()) else {
-            return Err(format!("`-{c}` is not known here, so neither is whether a value follows"));
+            return Err(format!("the option `-{c}` is unknown, so it is unknown whether a value follows"));
         };
         let name = names(known).next().unwrap_or_default();
         let inline = Some(&rest[at + c.len_utf8()..]).filter(|rest| !rest.is_empty());
@@ -252,7 +268,7 @@ fn value(
         (Some(_), _) | (None, Alone | Inline) => Ok((vec![given(inline, words[0].clone())], 1)),
         (None, Needed) => match words.get(1) {
             Some(next) => Ok((vec![given(Some(next), format!("{} {next}", words[0]))], 2)),
-            None => Err(format!("`{}` lacks its value", words[0])),
+            None => Err(format!("`{}` has no value", words[0])),
         },
     }
 }

@@ -24,11 +24,11 @@ impl Script<'_, '_, '_> {
                 }
                 Err(why) => {
                     let problem = match ["hetjob", "packjob"].contains(&rest[0].as_str()) {
-                        true => Problem::new(&BAD_VALUE, span, "a job of unlike components is several jobs").hint(
+                        true => Problem::new(&BAD_VALUE, span, "a heterogeneous job is several jobs").hint(
                             "import each as a script of its own: its `#SBATCH` lines and its part of srun's; one training on \
                              unlike workers is `spec.workers.groups`",
                         ),
-                        false => Problem::new(&BAD_VALUE, span, why).hint("sbatch would refuse it, too"),
+                        false => Problem::new(&BAD_VALUE, span, why).hint("correct it: sbatch would refuse it, too"),
                     };
                     self.context.problems.push(problem);
                     return;
@@ -54,7 +54,7 @@ impl Script<'_, '_, '_> {
                 self.kept(
                     row,
                     field::LIFECYCLE_RETRIES,
-                    if again { "the default, 3, also starts training again that failed" } else { "" },
+                    if again { "with the default of 3, failed training is started again, too" } else { "" },
                 );
             }
             Meaning::Hold => {
@@ -130,7 +130,8 @@ impl Script<'_, '_, '_> {
     /// Imports `--signal`: `USR1@120` or `B:USR1@120`.
     fn signal(&mut self, value: &str, option: &Given, row: usize) {
         let Some((signal, seconds)) = amounts::signal(value) else {
-            return self.lost(row, "spec.lifecycle.checkpoint.signal can only be SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2");
+            return self
+                .lost(row, "spec.lifecycle.checkpoint.signal can only be SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2");
         };
         // The maximum of the field.
         let period = format_duration(seconds.clamp(1, 3_600).into());
@@ -177,12 +178,12 @@ impl Script<'_, '_, '_> {
 
     pub fn folder(&mut self, value: &str, row: usize) {
         if classify::is_folder(value) {
-            self.context.spec.put(field::WORKING_DIR, value, "the folder it ran in");
+            self.context.spec.put(field::WORKING_DIR, value, "the working directory of the script");
             self.kept(row, field::WORKING_DIR, "");
         } else {
             let text = format!("cd {}", word(value));
             self.setup.push(Setup::new(text, row));
-            self.changed(row, field::SLURM_SETUP, "it is not a folder of an image; on Kubernetes, set `workingDir`");
+            self.changed(row, field::SLURM_SETUP, "under Slurm only; on Kubernetes, set spec.workingDir");
         }
     }
 
@@ -193,7 +194,7 @@ impl Script<'_, '_, '_> {
             match part.split_once('=') {
                 Some((name, value)) if is_name(name) => self.env.push((name.to_owned(), value.to_owned(), row)),
                 _ if part.eq_ignore_ascii_case("all") => {}
-                _ => return self.lost(row, "ranks get the environment in which sbatch is called; to prevent that, give `--export` to sbatch by hand"),
+                _ => return self.lost(row, "ranks get the environment in which sbatch is called; to prevent that, pass `--export` to sbatch on the command line"),
             }
         }
         let to = if value.contains('=') { field::ENV } else { "" };

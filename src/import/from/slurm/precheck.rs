@@ -16,8 +16,8 @@ const MOST: usize = 5_000;
 pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) -> bool {
     if let Some(part) = parts.get(MOST) {
         let span = Span { start: part.place.start, end: part.place.end, ..whole };
-        let message = format!("the script has {} lines of options and commands, and {MOST} are read", parts.len());
-        let hint = "move the preparation into a script of its own, and call that";
+        let message = format!("the script has {} lines of options and commands; the maximum is {MOST}", parts.len());
+        let hint = "move the preparation into another script, and call that";
         context.refuse_at(span, message, hint);
         return false;
     }
@@ -28,8 +28,8 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
         let span = at(part.place.start..part.place.start + text[part.place.clone()].lines().next().map_or(0, str::len));
         context.refuse_at(
             span,
-            format!("commands are nested here more than {} deep", shell::DEEPEST),
-            "a program wrote this: import what it was made from, or put it into a script of its own",
+            format!("commands are nested more than {} deep here", shell::DEEPEST),
+            "put the nested commands into another script, and call that",
         );
         return false;
     }
@@ -44,7 +44,7 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
             context.refuse_at(
                 at(place),
                 "this looks like a secret, and would be readable in the spec",
-                "write `export TOKEN=…` above it and `$TOKEN` here: of the variable a Secret is made",
+                "write `export TOKEN=…` above it and `$TOKEN` here: that variable becomes a Secret",
             );
             return false;
         }
@@ -52,7 +52,7 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
             context.refuse_at(
                 at(part.place.clone()),
                 "a quote in this line does not end",
-                "sbatch would refuse it, too: close the quote",
+                "close the quote: sbatch would refuse it, too",
             );
             return false;
         }
@@ -63,7 +63,7 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
         context.refuse_at(
             at(at_mark..at_mark + mark.len()),
             format!("the script has {what}"),
-            "sbatch would not run it, either: convert it with `dos2unix`",
+            "convert it with `dos2unix`: sbatch would not run it, either",
         );
         return false;
     }
@@ -80,15 +80,15 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
             (
                 at(start..start + line.len()),
                 &OTHER_SYSTEM,
-                format!("this is a script for another batch system: its options begin with `{mark}`"),
-                "write them as `#SBATCH` first: `--nodes`, `--ntasks-per-node`, `--gpus-per-node`, `--time`, `--partition`",
+                format!("this script is for another batch system: its options begin with `{mark}`"),
+                "first write them as `#SBATCH` options: `--nodes`, `--ntasks-per-node`, `--gpus-per-node`, `--time`, `--partition`",
             )
         }
         (false, None) => (
             first,
             &NOTHING,
             "there is no `#SBATCH` line in it and no `srun`".to_owned(),
-            "give the script that goes to sbatch, or the srun line that was typed",
+            "import the script for sbatch, or the srun line that you typed",
         ),
     };
     context.problems.push(Problem::new(code, place, message).hint(hint));
@@ -105,12 +105,12 @@ fn hands_on(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) 
     let (part, message, hint) = match (first, second) {
         (Some(first), None) if wrapped(first) => return false,
         (Some(_), Some(second)) => {
-            (second, "there are several jobs, one of each line of sbatch", "import them one at a time")
+            (second, "each line of sbatch is a job, and there are several", "import them one at a time")
         }
         (Some(first), None) => (
             first,
-            "this line hands a script to sbatch, and that is the job",
-            "give the script that sbatch is given, with the options of this line as `#SBATCH` lines in it",
+            "the job is in the script that this line passes to sbatch",
+            "import that script, with the options of this line as `#SBATCH` lines in it",
         ),
         (None, _) => return false,
     };
@@ -128,9 +128,9 @@ fn holes(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) -> 
         let start = part.place.start + skip;
         if let Some(place) = hole(&text[start..part.place.end]) {
             let (start, end) = (start + place.start, start + place.end);
-            let message = format!("`{}` is a place to be filled in", &text[start..end]);
+            let message = format!("`{}` is a placeholder", &text[start..end]);
             let problem = Problem::new(&TEMPLATE, Span { start, end, ..whole }, message);
-            context.problems.push(problem.hint("write what belongs there into the script"));
+            context.problems.push(problem.hint("replace it with its value"));
         }
     }
     context.problems.len() > before

@@ -46,7 +46,7 @@ impl Script<'_, '_, '_> {
         self.context.spec.put(
             field::LAUNCHER_KIND,
             "torchrun",
-            "ranks meet at MASTER_ADDR; it numbers them as srun did",
+            "the ranks find each other by MASTER_ADDR; torchrun numbers them as srun did",
         );
         // The agents of torchrun use MASTER_PORT, so the ranks get the port of the script, or another one.
         let port = self.env.iter().find(|(name, ..)| name == "MASTER_PORT").map(|(_, port, _)| port.as_str());
@@ -56,7 +56,11 @@ impl Script<'_, '_, '_> {
             "export {} MASTER_PORT={port}{world}\nunset TORCHELASTIC_USE_AGENT_STORE\n{program}",
             numbers.join(" ")
         );
-        self.context.spec.put(field::COMMAND, command, "what each rank ran, with its numbers by Slurm's names");
+        self.context.spec.put(
+            field::COMMAND,
+            command,
+            "what each rank runs, with the numbers of torchrun under Slurm's names",
+        );
         self.unbind();
         let how = "srun numbered the ranks; torchrun does so in pods as well as under Slurm";
         self.changed(row, "spec.command spec.launcher.kind", how);

@@ -51,7 +51,7 @@ impl Resources {
                 if low == high {
                     kept(replicas)
                 } else {
-                    Ok((Verdict::Changed, replicas, "the most of them: a job here has so many, no more and no fewer"))
+                    Ok((Verdict::Changed, replicas, "the maximum: a job has a fixed number of workers"))
                 }
             }
             Meaning::Count(kept, to, how) => {
@@ -59,7 +59,7 @@ impl Resources {
                 Ok((verdict(how), to, how))
             }
             Meaning::Memory(..) if option.name == "mem" && value == "0" => {
-                Ok((Verdict::Lost, "", "all memory of a node: say how much in spec.workers.memory"))
+                Ok((Verdict::Lost, "", "it means all memory of a node: write the amount into spec.workers.memory"))
             }
             Meaning::Memory(kept, to, how) => {
                 *kept(self) = Some(mebibytes(value)?);
@@ -68,7 +68,7 @@ impl Resources {
             Meaning::Gres => self.take_gres(value),
             Meaning::Gpus => {
                 self.gpus = Some(self.typed(value)?);
-                Ok((Verdict::Changed, gpus, "of each worker, where this was for all"))
+                Ok((Verdict::Changed, gpus, "the number per worker; the option counts all nodes"))
             }
             Meaning::GpusPerNode => {
                 self.gpus_per_node = Some(of_one(self.typed(value)?)?);
@@ -76,16 +76,16 @@ impl Resources {
             }
             Meaning::GpusPerTask => {
                 self.gpus_per_task = Some(self.typed(value)?);
-                Ok((Verdict::Changed, gpus, "of all ranks of a worker"))
+                Ok((Verdict::Changed, gpus, "the sum for all ranks of a worker"))
             }
             Meaning::Time => {
                 self.time = seconds(value)?;
                 match self.time {
                     Some(_) => Ok((Verdict::Kept, "spec.slurm.time spec.lifecycle.deadline", "")),
-                    None => Ok((Verdict::Kept, "", "without a limit")),
+                    None => Ok((Verdict::Kept, "", "no limit is the default")),
                 }
             }
-            _ => Err("it is not understood".to_owned()),
+            _ => Err("it has no valid value".to_owned()),
         }
     }
 
@@ -101,7 +101,7 @@ impl Resources {
             }
         }
         if others {
-            return Ok((Verdict::Lost, "", "only GPUs are counted: add the rest to the script by hand"));
+            return Ok((Verdict::Lost, "", "only GPUs are imported: pass the rest to sbatch on the command line"));
         }
         Ok((Verdict::Kept, field::WORKERS_GPUS, ""))
     }
@@ -164,10 +164,10 @@ impl Resources {
         let ranks = self.nodes().saturating_mul(self.tasks());
         match self.tasks {
             Some(tasks) if tasks != ranks => {
-                (Verdict::Changed, format!("{ranks} ranks: each worker has as many as the others"))
+                (Verdict::Changed, format!("{ranks} ranks: all workers have the same number"))
             }
             Some(2..) if self.nodes.is_none() && self.tasks_per_node.is_none() => {
-                (Verdict::Changed, "on one worker; without --nodes Slurm chose where".to_owned())
+                (Verdict::Changed, "all ranks are on one worker; without --nodes, Slurm chose the nodes".to_owned())
             }
             _ => (Verdict::Kept, String::new()),
         }
@@ -218,17 +218,21 @@ impl Resources {
         let by_cpu = self.mem_per_cpu.map(|mem| mem * u64::from(cpus.unwrap_or(tasks)));
         let by_gpus = self.mem_per_gpu.map(|mem| mem * u64::from(gpus.max(1)));
         if gpus > 0 {
-            context.spec.put(field::WORKERS_GPUS, gpus, "GPUs of a node");
+            context.spec.put(field::WORKERS_GPUS, gpus, "GPUs per node");
         }
         if let Some(cpus) = cpus {
             context.spec.put(
                 field::WORKERS_CPU,
                 cpus.to_string(),
-                if by_task.is_some() { "cpus-per-task of all tasks of a node" } else { "cpus-per-gpu of all GPUs" },
+                if by_task.is_some() {
+                    "--cpus-per-task times the tasks per node"
+                } else {
+                    "--cpus-per-gpu times the GPUs per node"
+                },
             );
         }
         if let Some(memory) = self.mem.or(by_cpu).or(by_gpus) {
-            context.spec.put(field::WORKERS_MEMORY, quantity(memory), "memory of a node");
+            context.spec.put(field::WORKERS_MEMORY, quantity(memory), "memory per node");
         }
         if let Some(tmp) = self.tmp {
             context.spec.put(field::WORKERS_EPHEMERAL_STORAGE, quantity(tmp), "--tmp");
@@ -241,7 +245,7 @@ impl Resources {
             context.spec.put(
                 field::LIFECYCLE_DEADLINE,
                 format_duration(time),
-                "on Kubernetes; it counts the wait, too",
+                "on Kubernetes; it includes the wait for workers",
             );
         }
     }
@@ -254,7 +258,7 @@ impl Resources {
 
     pub fn put_slots(&self, context: &mut Context<'_>) {
         if self.tasks() != self.gpus_of_node().max(1) && !self.shares() {
-            context.spec.put(field::WORKERS_SLOTS_PER_WORKER, self.tasks(), "tasks of a node");
+            context.spec.put(field::WORKERS_SLOTS_PER_WORKER, self.tasks(), "tasks per node");
         }
     }
 

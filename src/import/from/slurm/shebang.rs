@@ -23,9 +23,9 @@ fn read(text: &str) -> Option<(&str, &str, Vec<&str>)> {
 pub fn check(text: &str, whole: Span, context: &mut Context<'_>) -> bool {
     let Some((line, program, _)) = read(text).filter(|(_, program, _)| !SHELLS.contains(program)) else { return true };
     let span = Span { end: whole.start + line.len(), ..whole };
-    let message = format!("this script is for {program}, and scripts for bash are read");
+    let message = format!("this script is for {program}, but only scripts for bash can be imported");
     let hint =
-        format!("import one for bash with the same `#SBATCH` lines, which starts this one: `srun {program} FILE`");
+        format!("import a bash script with the same `#SBATCH` lines that starts this one: `srun {program} FILE`");
     context.refuse_at(span, message, hint);
     false
 }
@@ -48,7 +48,7 @@ impl Script<'_, '_, '_> {
         if of_login {
             let row = self.row(&format!("{line} (login)"), span);
             let how = "the job's shell is not a login shell: if something is missing, such as `module`, source it in \
-                       spec.slurm.setup; on Kubernetes the image has it";
+                       spec.slurm.setup; in pods, the image must contain it";
             self.lost(row, how);
         }
         if set.is_empty() {
@@ -60,7 +60,7 @@ impl Script<'_, '_, '_> {
             self.changed(row, field::COMMAND, "set by `set` in its first line");
             return Some(set);
         }
-        self.changed(row, field::SLURM_SETUP, "set by `set` in its first line, for the lines of the setup");
+        self.changed(row, field::SLURM_SETUP, "set by `set` in its first line, for the other lines of the setup");
         self.setup.insert(0, Setup::new(set, row));
         None
     }

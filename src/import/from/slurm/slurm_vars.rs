@@ -132,7 +132,7 @@ impl Script<'_, '_, '_> {
                 .context
                 .outcomes
                 .add(place.to_owned() + if place.contains('{') { "}" } else { "" }, self.place(place));
-            let how = "an argument of the script, which a job does not have. Write the value in its place";
+            let how = "a TrainingJob has no arguments of a script: write the value in its place";
             self.lost(row, how);
         }
     }
@@ -179,7 +179,7 @@ impl Script<'_, '_, '_> {
         for (name, ours) in names.iter().filter_map(|name| Some((name, by_mpi(name)?))) {
             lines.push(format!("{name}=${{{name}:-${ours}}}"));
             let row = self.named(name);
-            self.changed(row, field::COMMAND, "in pods, MPI's number of the rank");
+            self.changed(row, field::COMMAND, "in pods, the number that MPI gives to the rank");
         }
         names.retain(|name| by_mpi(name).is_none());
         let first = |name: &String| self.setup.iter().any(|line| of_first_node(&line.text, name));
@@ -204,7 +204,7 @@ impl Script<'_, '_, '_> {
             return;
         }
         let row = self.context.outcomes.add(format!("the script: {}", own.join(", ")), self.span);
-        let how = "exists only under Slurm, so the command fails in pods. Import only the launch, with `--command LINE`, \
+        let how = "exists only under Slurm, so the command does not work in pods. Import only the launch, with `--command LINE`, \
                    or replace it in spec.command";
         self.lost(row, how);
     }

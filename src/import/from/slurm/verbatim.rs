@@ -21,11 +21,11 @@ impl Script<'_, '_, '_> {
         };
         let ranks = self.resources.one_rank() && !reaches;
         let how = match ranks {
-            true => "the single rank runs the whole script: Slurm gave it one task on one node".to_owned(),
-            false => format!("the whole script runs once: {why}"),
+            true => "the single rank runs the whole script, because Slurm gave it one task on one node".to_owned(),
+            false => format!("the launcher runs the whole script once, because {why}"),
         };
         let to = if ranks { field::COMMAND } else { "spec.command spec.launcher" };
-        let (mut body, mut kept, mut first) = (Vec::new(), Vec::new(), true);
+        let (mut body, mut kept, mut first, mut is_told) = (Vec::new(), Vec::new(), true, false);
         self.stands = true;
         body.extend(self.flags(true));
         self.env.retain(|(.., row)| self.exported.contains(row));
@@ -60,7 +60,9 @@ impl Script<'_, '_, '_> {
             if secrets::assigns_secret(text) {
                 self.refuse_secret(self.at(part));
             }
-            self.changed(row, to, &how);
+            // The reason is given once.
+            self.changed(row, to, if is_told { "a part of the whole script" } else { &how });
+            is_told = true;
         }
         let body = body.join("\n");
         self.setup.retain(|line| kept.contains(&line.row));
@@ -73,7 +75,7 @@ impl Script<'_, '_, '_> {
         self.context.spec.put(
             field::COMMAND,
             body,
-            if ranks { "the script, of which there is one rank" } else { "the script" },
+            if ranks { "the script, which one rank runs" } else { "the script, which the launcher runs" },
         );
     }
 }

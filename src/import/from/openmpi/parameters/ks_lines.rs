@@ -25,7 +25,7 @@ pub fn lines(text: &str, span: Span, problems: &mut Vec<Problem>) -> Node {
         match blank_behind(&text[at..end]).filter(|_| text[end..].starts_with('\n')) {
             Some(place) => {
                 let place = Span { start: at + place.start, end: at + place.end, ..span };
-                let message = "a blank follows this `\\`, so the command ends here, without the next line";
+                let message = "a blank follows this `\\`, so the command ends here, before the next line";
                 problems
                     .push(Problem::new(&BAD_VALUE, place, message).hint("remove the blank: the `\\` is then the last"));
             }
@@ -140,7 +140,8 @@ impl Lines {
         match &self.component {
             Some(other) if *other != name => {
                 let span = Span { start: start + word.place.start, end: start + word.place.end, ..self.span };
-                let message = format!("there are several components: this is of `{name}`, lines before of `{other}`");
+                let message =
+                    format!("there are several components: this line is for `{name}`, earlier lines are for `{other}`");
                 problems.push(Problem::new(&BAD_VALUE, span, message).hint("import them one at a time"));
             }
             Some(_) => {}
@@ -182,8 +183,8 @@ impl Lines {
                         self.set(&word.text[2..], value, start, problems);
                     } else {
                         let span = Span { start: start + word.place.start, end: start + word.place.end, ..self.span };
-                        let problem = Problem::new(&BAD_VALUE, span, format!("`{}` lacks its value", word.text));
-                        problems.push(problem.hint("give it one, or take it away"));
+                        let problem = Problem::new(&BAD_VALUE, span, format!("`{}` has no value", word.text));
+                        problems.push(problem.hint("add a value, or remove the option"));
                     }
                 }
             }
@@ -197,7 +198,7 @@ impl Lines {
         if word.expands && !matches!(name, "exec" | "secret") && text.contains('$') {
             let unset = variable(&text).unwrap_or("NAME");
             let problem = Problem::new(&TEMPLATE, span, format!("`{name}` has a variable that is not set here"));
-            return problems.push(problem.hint(format!("put its assignment, `{unset}=value`, at the top of the file")));
+            return problems.push(problem.hint(format!("add the assignment `{unset}=value` at the top of the file")));
         }
         let key: String = camel(name);
         self.entries.retain(|entry| entry.key != key);
