@@ -182,6 +182,7 @@ const EDITS: &[&[&str]] = &[
     &["security.serviceAccountName=other"],
     &["security.readOnlyRootFilesystem=false"],
     &["observability.tensorboardLogdir=/tmp/other"],
+    &["observability.progress={output: auto}"],
     &["observability.metrics={port: 9777}"],
     &["observability.metrics={port: 9777, podMonitor: true}"],
     &["observability.metrics={port: 9777, from: [{namespaceSelector: {matchLabels: {a: b}}}]}"],

@@ -13,8 +13,8 @@ use super::{Failure, Outcome, input, output, render, seed};
     khorovod validate jobs/*.yaml\n  \
     khorovod validate --strict -o github job.yaml    # marks lines on GitHub\n  \
     khorovod validate -o khorovod.sarif job.yaml\n\n\
-    A spec is also valid without a seed for the ssh keys, which `render` needs in CI:\n\
-    `khorovod explain no-ssh-keys`.")]
+    A spec is also valid without a seed for the ssh keys, which `render` needs in\n\
+    CI: `khorovod explain no-ssh-keys`.")]
 pub struct Args {
     #[command(flatten)]
     input: input::Args,

@@ -98,7 +98,7 @@ impl<'o> Context<'o> {
     /// Pushes a problem for a value that the old system would refuse.
     pub fn refuse(&mut self, node: &Node, wanted: &str) {
         let message = format!("`{}` should be {wanted}, not {}", self.outcomes.path(node), node.describe());
-        self.refuse_at(node.span, message, format!("give it {wanted}"));
+        self.refuse_at(node.span, message, format!("write {wanted}"));
     }
 
     /// Pushes a problem for a place that the old system would refuse.
@@ -229,7 +229,7 @@ impl<'o> Context<'o> {
         for row in rows.iter_mut().filter(|row| row.verdict == Some(Verdict::Kept) && row.note.is_empty()) {
             let is_default = |to: &String| DEFAULTS.contains(&to.as_str()) && self.spec.get(to).is_none();
             if row.to.iter().any(is_default) {
-                row.note = "the same as the default, which the job leaves out".to_owned();
+                "the same as the default, which the job leaves out".clone_into(&mut row.note);
             }
         }
         (self.spec.text(&head), secrets, rows)

@@ -43,6 +43,7 @@ fields! {
     LIFECYCLE_DEADLINE = "spec.lifecycle.deadline";
     LIFECYCLE_KEEP_WORKERS = "spec.lifecycle.keepWorkers";
     LIFECYCLE_RETRIES = "spec.lifecycle.retries";
+    LIFECYCLE_RETRIES_RESET_AFTER = "spec.lifecycle.retriesResetAfter";
     LIFECYCLE_START_TIMEOUT = "spec.lifecycle.startTimeout";
     LIFECYCLE_TTL_AFTER_FINISHED = "spec.lifecycle.ttlAfterFinished";
     OBSERVABILITY_TENSORBOARD_LOGDIR = "spec.observability.tensorboardLogdir";

@@ -586,7 +586,7 @@ fn diff_is_plan_against_the_cluster() {
     place.answer("objects.json", &items);
     let (code, out, err) = place.khorovod(&["diff", "job.yaml"]);
     assert!(
-        code == 0 && out.starts_with("mnist in team-a: in place: the run continues\n") && !out.contains("Secret"),
+        code == 0 && out.starts_with("mnist in team-a: refused in part; ") && !out.contains("Secret"),
         "{out}{err}"
     );
     assert!(

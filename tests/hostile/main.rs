@@ -33,6 +33,7 @@ fn render(job: &Json, target: &'static dyn Target) -> Result<Rendered, Problems>
 /// same formats.
 const HOMELESS: &[&str] = &[
     "spec.observability.metrics.from[].",
+    "spec.observability.launcherMetrics.from[].",
     "spec.placement.affinity.",
     "spec.placement.tolerations[].value",
     "spec.storage[].emptyDir.",

@@ -92,7 +92,7 @@ fn patches_merge_by_name_under_every_target() {
     - target: {kind: Pod, name: '*-launcher'}
       patch: {spec: {containers: [{name: launcher, env: [{name: TZ, value: UTC}]}]}}
 ";
-    for target in TARGETS.into_iter().chain([targets::PLAIN]) {
+    for target in operators().into_iter().chain([targets::PLAIN]) {
         let pods = |spec: &str| {
             let mut found = Vec::new();
             for object in

@@ -317,7 +317,7 @@ test("a link opens beside the draft, with a way back", async () => {
   await server.close();
 });
 
-/** Types a text as a person does, who looks where the cursor is after Enter. Waits between the keys. */
+/** Types a text as a person does: after Enter, it moves the cursor to the column of the line. Waits between the keys. */
 async function typeText(page, whole, delay) {
   const column = () =>
     page.evaluate(() => {

@@ -8,7 +8,7 @@ import * as c from "./wire/check";
 const DRAFTS = "drafts";
 /** The id of the draft of this tab. */
 const ID = "draft";
-/** What this tab shows if it was opened and not edited. */
+/** The spec that this tab shows if it was opened and not edited. */
 const OPENED = "opened";
 /** How long to wait after the last change before the spec is stored, in ms. */
 const DELAY = 400;
@@ -35,7 +35,7 @@ export class Drafts {
     private readonly tab: Storage | undefined,
   ) {}
 
-  /** What this tab showed before a reload, or else the newest draft. The first change of that becomes another draft. */
+  /** Returns the spec that this tab showed before a reload, or else the newest draft. The first change of that becomes another draft. */
   restore(): string | undefined {
     const drafts = this.read();
     const id = get(this.tab, ID);
@@ -87,7 +87,7 @@ export class Drafts {
     if (spec === undefined || spec.length > MAX_LENGTH) return;
     const drafts = this.read();
     const before = drafts.find((draft) => draft.id === this.id);
-    // A text that was cleared, or replaced as a whole, is no change of the one before.
+    // A text that was cleared, or replaced as a whole, becomes another draft.
     if (!spec.trim() || (before && !hasMuchOf(spec, before.spec))) this.open(spec);
     if (!spec.trim()) return;
     const id = this.id ?? this.own(crypto.randomUUID());

@@ -197,7 +197,7 @@ export class Editor {
       history(),
       indentUnit.of("  "),
       bracketMatching(),
-      // Brackets and quotes in a block of text are not YAML: they close where their language says.
+      // Brackets and quotes in a block of text are not YAML: another language decides where they close.
       EditorView.inputHandler.of((view, from, _to, text, insert) => {
         if (!/^[[\]{}()"'`]$/.test(text) || !isInText(view.state, from)) return false;
         view.dispatch(insert());

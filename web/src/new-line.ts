@@ -19,7 +19,7 @@ export const breakLine: StateCommand = ({ state, dispatch }) => {
     const before = state.sliceDoc(line.from, from);
     const indent = " ".repeat(indentBehind(state, from));
     const behind = state.sliceDoc(to, state.doc.lineAt(to).to);
-    // Spaces that nobody typed for their own sake: of an empty line, between a key and a value that did not come, behind the cursor.
+    // Removes spaces without a purpose: of an empty line, between a key and a missing value, behind the cursor.
     const kept = before.trim() === "" ? 0 : /:\s+$/.test(before) ? before.trimEnd().length : before.length;
     const insert = state.lineBreak + indent;
     const start = line.from + kept;
@@ -44,7 +44,7 @@ export function indentBehind(state: EditorState, pos: number): number {
     // The first line in brackets is indented; the others follow the line above.
     return first.number === line.number ? contentColumn(first.text) + STEP : lead;
   }
-  // Behind brackets over several lines, the next key stands below the one that they are the value of.
+  // Behind brackets over several lines, the next key is below the one that they are the value of.
   const start = startOfValue(state, pos);
   const text = start ?? before;
   const column = contentColumn(text);

@@ -34,9 +34,17 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// The result of a merge patch on an empty value.
+/// The result of a strategic merge patch on an empty value: without nulls and directives.
 fn merged(patch: &Json) -> Json {
-    let Json::Object(patch) = patch else { return patch.clone() };
-    let kept = patch.iter().filter(|(_, value)| !value.is_null());
-    Json::Object(kept.map(|(key, value)| (key.clone(), merged(value))).collect::<Map<_, _>>())
+    let directive = |value: &Json| value.get("$patch").and_then(Json::as_str).map(str::to_owned);
+    match patch {
+        Json::Object(patch) => {
+            let kept = patch.iter().filter(|(key, value)| {
+                !key.starts_with('$') && !value.is_null() && directive(value).as_deref() != Some("delete")
+            });
+            Json::Object(kept.map(|(key, value)| (key.clone(), merged(value))).collect::<Map<_, _>>())
+        }
+        Json::Array(items) => items.iter().filter(|item| directive(item).is_none()).map(merged).collect(),
+        other => other.clone(),
+    }
 }

@@ -91,7 +91,7 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
 
     let scheduling = scheduling(body);
     let launcher = launcher(body, target, &scheduling, &mut defaults);
-    let (kind, runs_in) = (launcher.kind, launcher.runs_in);
+    let runs_in = launcher.runs_in;
     if runs_in == LauncherPod::FirstWorker || launcher.runs_ranks {
         // The launcher's pod is a worker.
         defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(&&**path));

@@ -198,6 +198,7 @@ mod tests {
     use super::*;
 
     /// Merges a patch into the spec of a pod.
+    #[allow(clippy::needless_pass_by_value)] // Values are written in the call.
     fn pod(spec: Json, patch: Json) -> String {
         let mut target = json!({"spec": spec});
         merge(&mut target, &json!({"spec": patch}), Type::Pod);

@@ -306,7 +306,7 @@ fn scripts_fall_back_to_the_defaults_of_fields() {
     let (lifecycle, launcher) = (declare::Lifecycle::default(), declare::Launcher::default());
     let defaults = [
         ("retries", lifecycle.retries().value.0.to_string()),
-        ("retries-reset-after", lifecycle.retries_reset_after().value.0.to_string()),
+        ("retries-reset-after", lifecycle.retries_reset_after().value.0.unwrap_or_default().to_string()),
         ("wait-timeout", lifecycle.start_timeout().value.0.to_string()),
         ("lost-timeout", launcher.lost_timeout().value.0.to_string()),
         ("idle-timeout", launcher.idle_timeout().value.0.to_string()),

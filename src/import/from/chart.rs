@@ -121,7 +121,7 @@ fn pull_policy(node: &Node, of_workers: bool, context: &mut Context<'_>) {
         }
         None | Some("") => context.needless(node, "it has no value"),
         Some(_) if !of_workers => {
-            context.changed(node, field::IMAGE_PULL_POLICY, "the launcher uses that of the workers")
+            context.changed(node, field::IMAGE_PULL_POLICY, "the launcher uses that of the workers");
         }
         _ => context.refuse(node, "Always, IfNotPresent or Never"),
     }

@@ -350,7 +350,7 @@ fn settle(store: &Node, connection: Option<&Node>, host: bool, context: &mut Con
             "id" => context.needless(&entry.value, "nothing refers to it"),
             "type" if host => context.needless(&entry.value, "folders of the nodes are mounted as they are"),
             "type" => {
-                context.needless(&entry.value, "objects are downloaded before the training and uploaded after it")
+                context.needless(&entry.value, "objects are downloaded before the training and uploaded after it");
             }
             "training_data" | "training_results" => context.lose(&entry.value, "spec.storage has no such field"),
             _ => {}

@@ -42,7 +42,7 @@ pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
             "securityContext" => security(context, node),
             "tty" | "stdin" => context.needless(node, "the ranks have no input"),
             "terminationMessagePath" | "terminationMessagePolicy" => {
-                context.replaced(node, "khorovod sets this field itself")
+                context.replaced(node, "khorovod sets this field itself");
             }
             "readinessProbe" | "livenessProbe" | "startupProbe" => {
                 context.replaced(node, "khorovod's probe checks sshd, and the launcher checks each worker");
@@ -146,7 +146,8 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
         match taken {
             Some(other) if other == value => context.kept(item, &to),
             Some(_) => {
-                context.lose(item, "another entry of this name has another value, and spec.env is the same in all pods")
+                context
+                    .lose(item, "another entry of this name has another value, and spec.env is the same in all pods");
             }
             None => match &value {
                 Json::String(value) => pod::variable(context, item, &name, value, from),
@@ -345,7 +346,7 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, main: Option<&Node>, leads: bo
                 pod::pull_secrets(context, node);
             }
             "imagePullSecrets" => {
-                context.changed(node, field::IMAGE_PULL_SECRETS, "the launcher uses those of the workers")
+                context.changed(node, field::IMAGE_PULL_SECRETS, "the launcher uses those of the workers");
             }
             "restartPolicy" => context.replaced(node, "spec.lifecycle.retries is the number of retries"),
             "serviceAccountName" | "serviceAccount" => {

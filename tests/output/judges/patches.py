@@ -68,16 +68,30 @@ def container_patch(chance, container):
             order(chance, patch, env, "env", "name")
     if chance.random() < 0.6:
         mounts = [mount["mountPath"] for mount in container.get("volumeMounts") or []]
-        own = [mount["mountPath"] for mount in container.get("volumeMounts") or [] if mount["name"].startswith("khorovod-")]
+        own = [
+            mount["mountPath"] for mount in container.get("volumeMounts") or [] if mount["name"].startswith("khorovod-")
+        ]
         free = [path for path in mounts if path not in own]
         paths = [f"/new/{name}" for name in NAMES]
         patch["volumeMounts"] = merged(
-            chance, free, "mountPath", paths, lambda path: {"name": path.split("/")[-1], "mountPropagation": chance.choice(["None", "HostToContainer"])} if path in paths else {"mountPropagation": "None"}, free)
+            chance,
+            free,
+            "mountPath",
+            paths,
+            lambda path: (
+                {"name": path.split("/")[-1], "mountPropagation": chance.choice(["None", "HostToContainer"])}
+                if path in paths
+                else {"mountPropagation": "None"}
+            ),
+            free,
+        )
         if chance.random() < 0.3:
             order(chance, patch, mounts, "volumeMounts", "mountPath")
     if chance.random() < 0.4:
         ports = [port["containerPort"] for port in container.get("ports") or []]
-        patch["ports"] = merged(chance, ports, "containerPort", [7000, 7001], lambda port: {"hostPort": chance.choice([port, None])})
+        patch["ports"] = merged(
+            chance, ports, "containerPort", [7000, 7001], lambda port: {"hostPort": chance.choice([port, None])}
+        )
     if chance.random() < 0.3:
         patch["volumeDevices"] = merged(chance, [], "devicePath", ["/dev/a", "/dev/b"], lambda _: {"name": "block"})
     if chance.random() < 0.3:
@@ -85,13 +99,23 @@ def container_patch(chance, container):
     elif container.get("args") and chance.random() < 0.6:
         patch["$deleteFromPrimitiveList/args"] = [container["args"][0]]
     if chance.random() < 0.4:
-        patch["resources"] = chance.choice([{"limits": {"cpu": "7"}}, {"limits": None}, {"$patch": "replace", "requests": {"cpu": "1"}} if "resources" in container else {}])
+        patch["resources"] = chance.choice(
+            [
+                {"limits": {"cpu": "7"}},
+                {"limits": None},
+                {"$patch": "replace", "requests": {"cpu": "1"}} if "resources" in container else {},
+            ]
+        )
     if chance.random() < 0.4:
-        patch["securityContext"] = chance.choice([{"capabilities": {"add": ["CHOWN"]}}, {"$retainKeys": ["capabilities"]}, {"$patch": "delete"}])
+        patch["securityContext"] = chance.choice(
+            [{"capabilities": {"add": ["CHOWN"]}}, {"$retainKeys": ["capabilities"]}, {"$patch": "delete"}]
+        )
     if chance.random() < 0.4:
         patch[chance.choice(["tty", "stdin"])] = chance.choice([True, False, None])
     if chance.random() < 0.3:
-        patch["readinessProbe"] = chance.choice([None, {"periodSeconds": 9}, {"$patch": "delete"}, {"httpGet": {"path": "/", "port": 1, "host": None}}])
+        patch["readinessProbe"] = chance.choice(
+            [None, {"periodSeconds": 9}, {"$patch": "delete"}, {"httpGet": {"path": "/", "port": 1, "host": None}}]
+        )
     return patch
 
 
@@ -103,14 +127,20 @@ def pod_patch(chance, pod):
     chosen = [container_patch(chance, own)] if chance.random() < 0.8 else []
     for name in some(chance, NAMES[:3]):
         known = next((item for item in main if item["name"] == name), None)
-        chosen.append({"name": name, "$patch": "delete"} if known and chance.random() < 0.4 else {"name": name, "image": f"x:{chance.random()}", "args": None if known else [name]})
+        chosen.append(
+            {"name": name, "$patch": "delete"}
+            if known and chance.random() < 0.4
+            else {"name": name, "image": f"x:{chance.random()}", "args": None if known else [name]}
+        )
     if chosen:
         chance.shuffle(chosen)
         patch["containers"] = chosen
         if chance.random() < 0.3:
             order(chance, patch, names_of(main), "containers", "name")
     if chance.random() < 0.4:
-        patch["initContainers"] = merged(chance, [], "name", NAMES[:2], lambda name: {"image": "y:1", "env": [{"name": name, "value": "1"}]})
+        patch["initContainers"] = merged(
+            chance, [], "name", NAMES[:2], lambda name: {"image": "y:1", "env": [{"name": name, "value": "1"}]}
+        )
     if chance.random() < 0.7:
         sources = {"emptyDir": {"medium": "Memory"}, "secret": {"secretName": "s"}, "nfs": {"server": "x", "path": "/"}}
         present = [volume["name"] for volume in spec.get("volumes") or [] if not volume["name"].startswith("khorovod-")]
@@ -144,9 +174,13 @@ def pod_patch(chance, pod):
     if chance.random() < 0.4:
         patch["nodeSelector"] = {chance.choice(NAMES): chance.choice(["x", None])}
     if chance.random() < 0.4:
-        patch["dnsConfig"] = chance.choice([None, {"options": [{"name": "ndots", "value": "1"}]}, {"searches": ["a", "b"]}])
+        patch["dnsConfig"] = chance.choice(
+            [None, {"options": [{"name": "ndots", "value": "1"}]}, {"searches": ["a", "b"]}]
+        )
     if chance.random() < 0.2:
-        patch["affinity"] = chance.choice([{"$patch": "delete"}, {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}])
+        patch["affinity"] = chance.choice(
+            [{"$patch": "delete"}, {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}]
+        )
     metadata = {}
     if chance.random() < 0.5:
         metadata["finalizers"] = [f"a.dev/{name}" for name in some(chance, NAMES, 1)]
@@ -262,7 +296,9 @@ def patched(chance, kubernetes, workload, pod):
             name = workload["metadata"]["name"].replace(labels_of(pod)[RUN], "*")
             patches.append({"target": {"kind": workload["kind"], "name": name}, "patch": {"spec": {"template": patch}}})
             template = {"spec": {"template": for_go(patch, expected)}}
-            expected = kubernetes.apply(workload["kind"], template, {"spec": {"template": expected}})["spec"]["template"]
+            expected = kubernetes.apply(workload["kind"], template, {"spec": {"template": expected}})["spec"][
+                "template"
+            ]
         else:
             patches.append({"target": {"kind": "Pod", "name": pattern(pod)}, "patch": patch})
             expected = kubernetes.apply("Pod", for_go(patch, expected), expected)

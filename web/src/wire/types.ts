@@ -428,8 +428,8 @@ export const checkFiles: c.Check<Files> = c.object({
 });
 
 /** The effect of a change. */
-export type Effect = "new" | "gone" | "restarts" | "inPlace" | "nothing";
-export const checkEffect: c.Check<Effect> = c.oneOf("new", "gone", "restarts", "inPlace", "nothing");
+export type Effect = "new" | "gone" | "restarts" | "inPlace" | "refused" | "nothing";
+export const checkEffect: c.Check<Effect> = c.oneOf("new", "gone", "restarts", "inPlace", "refused", "nothing");
 
 /** One field that differs. */
 export interface Difference {
@@ -458,7 +458,7 @@ export interface Change {
   because: Difference[];
   /** The differences that do not affect the run. */
   inPlace: Difference[];
-  /** The changes that Kubernetes rejects, one sentence each. */
+  /** The changes that Kubernetes rejects, one sentence each. They may also accompany `restarts`. */
   refused: string[];
   /** Other facts that matter for a review, one sentence each. */
   notes: string[];

@@ -172,7 +172,7 @@ impl<'a> Streams<'a> {
     }
 }
 
-/// Sends each line of a stream, until it ends or nobody receives them.
+/// Sends each line of a stream, until it ends or the receiver is gone.
 fn pass(stream: impl Read, name: &str, sender: &SyncSender<Line>) {
     let mut stream = BufReader::new(stream);
     let mut bytes = Vec::new();

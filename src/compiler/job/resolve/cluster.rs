@@ -6,8 +6,8 @@ use crate::job::declare::{
 };
 use crate::job::read::At;
 use crate::job::types::spec::{
-    Checkpoint, Gang, LauncherPod, Lifecycle, Metrics, Observability, Pairs, Patch, Placement, PodSecurityLevel, Progress,
-    Scheduling, Security, Slurm, Srun, Stall,
+    Checkpoint, Gang, LauncherPod, Lifecycle, Metrics, Observability, Pairs, Patch, Placement, PodSecurityLevel,
+    Progress, Scheduling, Security, Slurm, Srun, Stall,
 };
 
 use super::{Defaults, items, pairs, port, section};

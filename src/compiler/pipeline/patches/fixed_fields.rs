@@ -193,11 +193,7 @@ impl Search<'_> {
                     .iter()
                     .fold(path.to_vec(), |path, step| with(&path, step));
                 let message = format!("the variable `{name}` of a {} gets both `value` and `valueFrom`", self.kind);
-                Some(Change {
-                    path,
-                    message,
-                    hint: format!("add `$retainKeys: [name, valueFrom]`, or `[name, value]`").into(),
-                })
+                Some(Change { path, message, hint: "add `$retainKeys: [name, valueFrom]`, or `[name, value]`".into() })
             })
         })
     }

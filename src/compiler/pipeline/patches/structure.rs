@@ -46,10 +46,9 @@ impl<'p> Search<'p> {
             }
             (Kind::List(items), Json::Array(_) | Json::Null) => return self.items(items, object, of, lists),
             (Kind::Scalar { .. }, _) if part.to_json().is_null() && at != "metadata" => return None,
-            (_, Json::Null) => return None,
             (_, Json::Object(_)) => "a map",
             (_, Json::Array(_)) => "a list",
-            (Kind::Scalar { .. }, _) => return None,
+            (_, Json::Null) | (Kind::Scalar { .. }, _) => return None,
             _ => "a single value",
         };
         let message = format!("`{at}` of a {} is {expected}, but the patch has {}", self.kind, part.describe());

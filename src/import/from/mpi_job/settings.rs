@@ -5,10 +5,6 @@ use crate::context::{Context, given, text};
 use crate::field;
 use khorovod_compiler::yaml::Node;
 
-/// The note for `backoffLimit`.
-const RETRIES: &str = "the operator counts all failures of the launcher; here an attempt longer than \
-                       `lifecycle.retriesResetAfter` (1h) starts the count again";
-
 /// Imports the fields of the job's spec and of `runPolicy`. Returns the slots per worker.
 pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
     let mut slots = 1;
@@ -23,8 +19,9 @@ pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
             "backoffLimit" => {
                 if let Some(count) = context.count(node) {
                     let from = context.outcomes.path(node).to_owned();
-                    context.spec.put(field::LIFECYCLE_RETRIES, count.min(1000), &from);
-                    context.changed(node, field::LIFECYCLE_RETRIES, RETRIES);
+                    // The operator counts all failures, however long the launcher ran before.
+                    context.spec.put(field::LIFECYCLE_RETRIES_RESET_AFTER, "never", &from);
+                    context.keep(node, field::LIFECYCLE_RETRIES, count.min(1000));
                 }
             }
             "suspend" => match context.yes(node) {
@@ -55,7 +52,7 @@ pub fn clean_pod_policy(spec: Option<&Node>, context: &mut Context<'_>) {
                  and torchrun",
             ),
             Some("None") => context.keep(node, field::LIFECYCLE_KEEP_WORKERS, true),
-            None | Some("" | "Running" | "All") => context.needless(node, "workers end with the launcher here too"),
+            None | Some("" | "Running" | "All") => context.needless(node, "workers always end with the launcher"),
             Some(_) => context.refuse(node, "None, Running or All"),
         }
     }

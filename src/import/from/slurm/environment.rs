@@ -66,7 +66,7 @@ impl Script<'_, '_, '_> {
             }
             let slots = self.slots();
             let (verdict, how) = match self.resources.shares() {
-                true => (Verdict::Changed, "one rank per GPU: here ranks do not share GPUs".to_owned()),
+                true => (Verdict::Changed, "one rank per GPU, because ranks do not share GPUs".to_owned()),
                 false if slots != u64::from(self.resources.tasks()) => {
                     (Verdict::Changed, format!("{} per worker, as the launch line has", count(slots, "rank")))
                 }

@@ -125,7 +125,7 @@ impl Script<'_, '_, '_> {
         let (bound, free) = std::mem::take(&mut self.steps).into_iter().partition(|(option, _)| bound(option));
         self.steps = free;
         for (_, row) in bound {
-            self.lost(row, "it binds single tasks; here one task per node starts the ranks");
+            self.lost(row, "it binds single tasks, but one task per node starts all ranks of the node");
         }
     }
 }

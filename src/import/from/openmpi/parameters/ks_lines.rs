@@ -197,7 +197,7 @@ impl Lines {
         // A launch line may contain variables, other values may not.
         if word.expands && !matches!(name, "exec" | "secret") && text.contains('$') {
             let unset = variable(&text).unwrap_or("NAME");
-            let problem = Problem::new(&TEMPLATE, span, format!("`{name}` has a variable that is not set here"));
+            let problem = Problem::new(&TEMPLATE, span, format!("`{name}` uses a variable that the file does not set"));
             return problems.push(problem.hint(format!("add the assignment `{unset}=value` at the top of the file")));
         }
         let key: String = camel(name);

@@ -1,0 +1,1833 @@
+"""The fields of a TrainingJob. Generated from the JSON Schema by `make bless`: do not edit.
+
+A field has the name of the spec in snake_case. The fields of `metadata` and of `spec` are fields of `TrainingJob`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypedDict
+
+from ._base import Spec
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class ImageParts(Spec):
+    """An image with its digest, pull policy and pull secrets."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "pull_policy": "pullPolicy",
+        "pull_secrets": "pullSecrets",
+    }
+
+    name: str
+    """The image's name, with its tag.
+
+    Example: `"ghcr.io/acme/mnist:1.4"`
+    """
+
+    digest: str | None = None
+    """The digest of the image. It takes precedence over the tag."""
+
+    pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
+    """When nodes pull the image. Default: that of Kubernetes.
+
+    - `"Always"`: Ask the registry at every start.
+    - `"IfNotPresent"`: Pull the image only if the node does not have it.
+    - `"Never"`: The image must be on the node.
+
+    Example: `"IfNotPresent"`
+    """
+
+    pull_secrets: list[str] | None = None
+    """Secrets of type `kubernetes.io/dockerconfigjson` for a private registry.
+
+    Example: `["regcred"]`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class EnvSource(Spec):
+    """The source of a variable's value, as in a `valueFrom` of Kubernetes.
+
+    Exactly one of `secret_key_ref`, `config_map_key_ref`, `field_ref` must be given.
+    """
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "secret_key_ref": "secretKeyRef",
+        "config_map_key_ref": "configMapKeyRef",
+        "field_ref": "fieldRef",
+    }
+
+    secret_key_ref: KeyRef | None = None
+    """A key of a Secret.
+
+    Example: `KeyRef(name="hf", key="token")`
+    """
+
+    config_map_key_ref: KeyRef | None = None
+    """A key of a ConfigMap.
+
+    Example: `KeyRef(name="settings", key="rate")`
+    """
+
+    field_ref: FieldRef | None = None
+    """A field of the pod.
+
+    Example: `FieldRef(field_path="spec.nodeName")`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class KeyRef(Spec):
+    """A key of a Secret or ConfigMap."""
+
+    name: str
+    """The name of the Secret or ConfigMap.
+
+    Example: `"hf"`
+    """
+
+    key: str
+    """The key.
+
+    Example: `"token"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class FieldRef(Spec):
+    """A field of the pod."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "field_path": "fieldPath",
+    }
+
+    field_path: str
+    """The path of the field.
+
+    Example: `"spec.nodeName"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class EnvFrom(Spec):
+    """A Secret or ConfigMap of which each key becomes a variable.
+
+    Exactly one of `secret_ref`, `config_map_ref` must be given.
+    """
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "secret_ref": "secretRef",
+        "config_map_ref": "configMapRef",
+    }
+
+    secret_ref: ObjectRef | None = None
+    """The Secret.
+
+    Example: `ObjectRef(name="wandb")`
+    """
+
+    config_map_ref: ObjectRef | None = None
+    """The ConfigMap.
+
+    Example: `ObjectRef(name="settings")`
+    """
+
+    prefix: str | None = None
+    """A prefix for the names of the variables.
+
+    Example: `"APP_"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class ObjectRef(Spec):
+    """A Secret or ConfigMap."""
+
+    name: str
+    """Its name.
+
+    Example: `"wandb"`
+    """
+
+    optional: bool | None = None
+    """Whether the pods start if it does not exist. Default: `False`."""
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Code(Spec):
+    """Small scripts without an image build.
+
+    Exactly one of `config_map_name`, `files` must be given.
+    """
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "config_map_name": "configMapName",
+        "mount_path": "mountPath",
+    }
+
+    config_map_name: str | None = None
+    """The name of an existing ConfigMap. Each key is a file.
+
+    Example: `"my-scripts"`
+    """
+
+    files: Mapping[str, str] | None = None
+    """Texts of files by name, each up to 200 KiB.
+
+    Example: `{"train.py": "print('hello')"}`
+    """
+
+    mount_path: str | None = None
+    """The directory of the files. The ranks start there, unless `workingDir` is set. It is read-only: write to a
+    volume of `storage`, or to `/tmp`. Default: `"/workspace"`.
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Workers(Spec):
+    """The pods that run ranks.
+
+    Exactly one of `replicas`, `groups` must be given.
+    """
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "health_check": "healthCheck",
+        "gpu_resource": "gpuResource",
+        "slots_per_worker": "slotsPerWorker",
+        "ephemeral_storage": "ephemeralStorage",
+    }
+
+    replicas: int | None = None
+    """The number of workers; with `elastic`, the number at the start. A changed number starts a new run.
+
+    Example: `4`
+    """
+
+    elastic: Elastic | None = None
+    """The number of workers may change during the run. For `horovodrun` and `torchrun`. The run continues
+    without lost workers, and you can scale it, which khorovod does not do itself. With horovodrun: `kubectl
+    scale statefulset JOB-RUN-worker --replicas 6`. With torchrun, until you apply the spec again: `kubectl
+    patch job JOB-RUN -p '{"spec": {"completions": 6, "parallelism": 6}}'`.
+
+    Example: `Elastic(min_replicas=2, max_replicas=8)`
+    """
+
+    groups: list[Group] | None = None
+    """Heterogeneous worker groups. The fields beside `groups` are the defaults of each group. Only with
+    `launcher.runsIn: ownPod`, so not with torchrun.
+
+    Example: `[Group(name="a100", replicas=2, gpus=8)]`
+    """
+
+    health_check: HealthCheck | None = None
+    """The checks that a worker must pass before it runs ranks. Without this field, only workers with GPUs are
+    checked, before each attempt that follows a failed one.
+
+    Example: `HealthCheck(command=["dcgmi", "diag", "-r", "1"], timeout="2m")`
+    """
+
+    spares: int | None = None
+    """Workers that are ready but run no ranks until another worker is lost. Each group has its own spares. Only
+    with `launcher.runsIn: ownPod`, so not with torchrun. Default: `0`.
+
+    Example: `1`
+    """
+
+    gpus: int | None = None
+    """GPUs per worker. 0 trains on CPUs. Default: `0`.
+
+    Example: `8`
+    """
+
+    gpu_resource: str | None = None
+    """The resource that counts GPUs on the nodes: `amd.com/gpu`, `habana.ai/gaudi`, a MIG slice. Default:
+    `"nvidia.com/gpu"`.
+
+    Example: `"nvidia.com/mig-1g.10gb"`
+    """
+
+    slots_per_worker: int | None = None
+    """Ranks per worker, which MPI calls slots and torchrun `--nproc-per-node`. Default: one per GPU, at least
+    one.
+
+    Example: `8`
+    """
+
+    cpu: str | float | None = None
+    """CPUs per worker: both request and limit. With `memory` too, the pods have the QoS class Guaranteed.
+
+    Example: `"32"`
+    """
+
+    memory: str | float | None = None
+    """Memory per worker: both request and limit.
+
+    Example: `"256Gi"`
+    """
+
+    shm: str | float | None = None
+    """Size of `/dev/shm`, which uses memory of the worker. Default: a quarter of `memory`, else 8Gi.
+
+    Example: `"64Gi"`
+    """
+
+    ephemeral_storage: str | float | None = None
+    """Local disk per worker: both request and limit.
+
+    Example: `"100Gi"`
+    """
+
+    rdma: Rdma | None = None
+    """RDMA devices per worker. They need the capability `IPC_LOCK`, and therefore the Pod Security level
+    `privileged`.
+
+    Example: `Rdma(resource="rdma/hca", count=8)`
+    """
+
+    resources: Resources | None = None
+    """Kubernetes requests and limits in full, instead of `cpu`, `memory` and `ephemeralStorage`.
+
+    Example: `Resources(requests={"cpu": "8"}, limits={"memory": "64Gi"})`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Elastic(Spec):
+    """Training that continues while workers come and go."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "min_replicas": "minReplicas",
+        "max_replicas": "maxReplicas",
+        "reset_limit": "resetLimit",
+    }
+
+    min_replicas: int
+    """The minimum number of workers. Below it the launcher waits, at most `timeout`.
+
+    Example: `2`
+    """
+
+    max_replicas: int
+    """The maximum number of workers.
+
+    Example: `8`
+    """
+
+    cooldown: Cooldown | None = None
+    """How long `horovodrun` does not use a failed host. Not with torchrun.
+
+    Example: `Cooldown(min="1m", max="10m")`
+    """
+
+    timeout: str | None = None
+    """How long the training waits if fewer than `minReplicas` workers are left; then the attempt has failed. The
+    start of an attempt has the limit `lifecycle.startTimeout`; with torchrun, also this one. Default:
+    `"10m"`.
+    """
+
+    reset_limit: int | None = None
+    """How often the set of workers may change before `horovodrun` fails. Not with torchrun. Default: no limit.
+
+    Example: `100`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Cooldown(Spec):
+    """How long a failed host is not used. The time grows from `min` to `max` with each failure."""
+
+    min: str
+    """The time after the first failure.
+
+    Example: `"1m"`
+    """
+
+    max: str
+    """The maximum time.
+
+    Example: `"10m"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Group(Spec):
+    """A group of equal workers."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "gpu_resource": "gpuResource",
+        "slots_per_worker": "slotsPerWorker",
+        "ephemeral_storage": "ephemeralStorage",
+    }
+
+    name: str
+    """The name of the group. The names of its pods contain it.
+
+    Example: `"a100"`
+    """
+
+    replicas: int
+    """The number of workers of the group.
+
+    Example: `2`
+    """
+
+    spares: int | None = None
+    """Workers that are ready but run no ranks until another worker is lost. Each group has its own spares. Only
+    with `launcher.runsIn: ownPod`, so not with torchrun. Default: `0`.
+
+    Example: `1`
+    """
+
+    gpus: int | None = None
+    """GPUs per worker. 0 trains on CPUs. Default: `0`.
+
+    Example: `8`
+    """
+
+    gpu_resource: str | None = None
+    """The resource that counts GPUs on the nodes: `amd.com/gpu`, `habana.ai/gaudi`, a MIG slice. Default:
+    `"nvidia.com/gpu"`.
+
+    Example: `"nvidia.com/mig-1g.10gb"`
+    """
+
+    slots_per_worker: int | None = None
+    """Ranks per worker, which MPI calls slots and torchrun `--nproc-per-node`. Default: one per GPU, at least
+    one.
+
+    Example: `8`
+    """
+
+    cpu: str | float | None = None
+    """CPUs per worker: both request and limit. With `memory` too, the pods have the QoS class Guaranteed.
+
+    Example: `"32"`
+    """
+
+    memory: str | float | None = None
+    """Memory per worker: both request and limit.
+
+    Example: `"256Gi"`
+    """
+
+    shm: str | float | None = None
+    """Size of `/dev/shm`, which uses memory of the worker. Default: a quarter of `memory`, else 8Gi.
+
+    Example: `"64Gi"`
+    """
+
+    ephemeral_storage: str | float | None = None
+    """Local disk per worker: both request and limit.
+
+    Example: `"100Gi"`
+    """
+
+    rdma: Rdma | None = None
+    """RDMA devices per worker. They need the capability `IPC_LOCK`, and therefore the Pod Security level
+    `privileged`.
+
+    Example: `Rdma(resource="rdma/hca", count=8)`
+    """
+
+    resources: Resources | None = None
+    """Kubernetes requests and limits in full, instead of `cpu`, `memory` and `ephemeralStorage`.
+
+    Example: `Resources(requests={"cpu": "8"}, limits={"memory": "64Gi"})`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Rdma(Spec):
+    """RDMA devices per worker."""
+
+    resource: str
+    """The resource that counts the devices.
+
+    Example: `"rdma/hca"` or `"vpc.amazonaws.com/efa"`
+    """
+
+    count: int | None = None
+    """The number of devices. Default: `1`."""
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Resources(Spec):
+    """Kubernetes requests and limits in full."""
+
+    requests: Mapping[str, str | float] | None = None
+    """The resources that the scheduler reserves.
+
+    Example: `{"cpu": "8", "memory": "64Gi"}`
+    """
+
+    limits: Mapping[str, str | float] | None = None
+    """The maximum that the container may use.
+
+    Example: `{"memory": "64Gi"}`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class HealthCheck(Spec):
+    """The checks that a worker must pass before it runs ranks. They are khorovod's own and `command`. khorovod
+    checks that it can log in to the worker, the number and the memory errors of GPUs, RDMA devices, free
+    space, volumes, the clock, and the connection to other workers. A worker that fails is replaced by a
+    spare, or by a new worker.
+    """
+
+    policy: Literal["Always", "OnFailure", "Never"] | None = None
+    """The attempts before which the workers are checked. Without the map `healthCheck`, it is `OnFailure` for
+    workers with GPUs and `Never` for others. Default: `"Always"`.
+
+    - `"Always"`: Each attempt.
+    - `"OnFailure"`: Each attempt that follows a failed one.
+    - `"Never"`: None.
+    """
+
+    command: str | list[str] | None = None
+    """A command that runs on every worker beside khorovod's own checks. Any exit code but 0 means that the
+    worker must not run ranks.
+
+    Example: `["dcgmi", "diag", "-r", "1"]`
+    """
+
+    timeout: str | None = None
+    """How long the command may take. A worker on which it takes longer fails the check. Default: `"30s"`.
+
+    Example: `"2m"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Launcher(Spec):
+    """The program that starts the ranks, and the pod it runs in. With torchrun, and with `runsIn: firstWorker`,
+    the launcher is the pod with index 0.
+    """
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "runs_in": "runsIn",
+        "runs_ranks": "runsRanks",
+        "idle_timeout": "idleTimeout",
+        "lost_timeout": "lostTimeout",
+    }
+
+    kind: Literal["mpirun", "horovodrun", "torchrun", "deepspeed", "shell"]
+    """The program that starts the ranks. Default: `"mpirun"`.
+
+    - `"mpirun"`: The launcher of MPI.
+    - `"horovodrun"`: The launcher of Horovod, static or elastic.
+    - `"torchrun"`: The launcher of PyTorch, which needs no ssh.
+    - `"deepspeed"`: The launcher of DeepSpeed.
+    - `"shell"`: The command itself, in the launcher pod, with hostfile, ssh and MPI ready.
+
+    Example: `"horovodrun"`
+    """
+
+    mpi: Literal["openmpi", "intelmpi", "mpich"] | None = None
+    """The MPI in the image. Default: `"openmpi"`.
+
+    - `"openmpi"`: Open MPI 4 or 5.
+    - `"intelmpi"`: Intel MPI.
+    - `"mpich"`: MPICH and libraries derived from it.
+
+    Example: `"mpich"`
+    """
+
+    args: list[str] | None = None
+    """Arguments of the launcher program. khorovod adds the number of ranks, the hosts, the ssh settings and the
+    bounds of `elastic`; for mpirun also `--bind-to none` and an option that starts each line of output with
+    its rank, if you do not set these. `khorovod plan` prints the whole command.
+
+    Example: `["--bind-to", "socket"]`
+    """
+
+    runs_in: Literal["ownPod", "firstWorker"] | None = None
+    """The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend` and
+    torchrun.
+
+    - `"ownPod"`: A pod of its own. A Job runs the launcher and a StatefulSet the workers, which the launcher
+    scales.
+    - `"firstWorker"`: The first worker. One Indexed Job runs all workers, so it needs no permission to scale
+    them.
+
+    Example: `"firstWorker"`
+    """
+
+    runs_ranks: bool | None = None
+    """Whether the launcher pod is one more host beside the workers, with the same resources. Default: `False`."""
+
+    interactive: bool | None = None
+    """Whether the launcher pod stays open for `kubectl exec`, until `idleTimeout`. With kind `shell`. Default:
+    `False`.
+    """
+
+    idle_timeout: str | None = None
+    """How long an interactive launcher stays open without a session. Default: `"2h"`."""
+
+    cpu: str | float | None = None
+    """CPUs of the launcher pod. Default: `"1"`.
+
+    Example: `"2"`
+    """
+
+    memory: str | float | None = None
+    """Memory of the launcher pod. Above 1,000 workers the default grows with their number. Default: `"2Gi"`.
+
+    Example: `"4Gi"`
+    """
+
+    image: str | None = None
+    """The image of the launcher pod. Default: that of the job.
+
+    Example: `"ghcr.io/acme/launcher:1.0"`
+    """
+
+    lost_timeout: str | None = None
+    """How long the workers keep their GPUs while no launcher runs. After that they release them. Default:
+    `"15m"`.
+
+    Example: `"1h"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Ssh(Spec):
+    """Settings of ssh between the pods."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "secret_name": "secretName",
+    }
+
+    port: int | None = None
+    """The port sshd listens on in the pods. At least 1024, unless the pods run as root. Default: `2222`."""
+
+    secret_name: str | None = None
+    """An existing Secret with the keys `id_ed25519`, `authorized_keys`, `host_key` and `known_hosts`; `khorovod
+    keygen` generates one. Default: khorovod renders one per run, `<job>-<run>-ssh`.
+
+    Example: `"my-keys"`
+    """
+
+    user: str | None = None
+    """The login name in the pods. Default: `"khorovod"`."""
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Collective(Spec):
+    """Settings of NCCL, Horovod and MPI. NCCL and MPI choose the value of those that you leave out."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "nccl_debug": "ncclDebug",
+        "fusion_threshold": "fusionThreshold",
+        "cycle_time": "cycleTime",
+        "hierarchical_allreduce": "hierarchicalAllreduce",
+    }
+
+    nccl_debug: Literal["VERSION", "WARN", "INFO", "TRACE"] | None = None
+    """The log level of NCCL.
+
+    - `"VERSION"`: Its version.
+    - `"WARN"`: Errors with an explanation.
+    - `"INFO"`: Its decisions, with reasons.
+    - `"TRACE"`: Every call.
+
+    Example: `"WARN"`
+    """
+
+    interface: str | None = None
+    """The network interface for NCCL, Gloo and the TCP transport of Open MPI.
+
+    Example: `"eth0"`
+    """
+
+    infiniband: bool | None = None
+    """Whether NCCL may use InfiniBand.
+
+    Example: `True`
+    """
+
+    fusion_threshold: str | float | None = None
+    """The amount of data that Horovod combines into one reduction.
+
+    Example: `"64Mi"`
+    """
+
+    cycle_time: str | None = None
+    """The cycle time of Horovod, a multiple of `1ms`.
+
+    Example: `"5ms"`
+    """
+
+    autotune: bool | None = None
+    """Whether Horovod tunes its own parameters.
+
+    Example: `True`
+    """
+
+    hierarchical_allreduce: bool | None = None
+    """Whether Horovod reduces within each host first.
+
+    Example: `True`
+    """
+
+    timeline: str | None = None
+    """The file for the timeline of Horovod.
+
+    Example: `"/results/timeline.json"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Storage(Spec):
+    """A volume that is mounted in every worker and, except `perWorker` and `s3`, in the launcher pod. Exactly
+    one field names its source.
+
+    Exactly one of `claim`, `existing_claim`, `per_worker`, `nfs`, `persistent_volume`, `s3`, `host_path`,
+    `empty_dir` must be given.
+    """
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "mount_path": "mountPath",
+        "read_only": "readOnly",
+        "sub_path": "subPath",
+        "existing_claim": "existingClaim",
+        "per_worker": "perWorker",
+        "persistent_volume": "persistentVolume",
+        "host_path": "hostPath",
+        "empty_dir": "emptyDir",
+    }
+
+    name: str
+    """The name of the entry. Names of volumes and claims contain it.
+
+    Example: `"data"`
+    """
+
+    mount_path: str
+    """Where it is mounted.
+
+    Example: `"/data"`
+    """
+
+    read_only: bool | None = None
+    """Whether the pods may only read it. Default: `False`."""
+
+    sub_path: str | None = None
+    """The directory of the volume to mount.
+
+    Example: `"imagenet/train"`
+    """
+
+    claim: Claim | None = None
+    """A PersistentVolumeClaim that khorovod renders. It stays when the job is deleted.
+
+    Example: `Claim(size="1Ti", access_modes=["ReadWriteMany"])`
+    """
+
+    existing_claim: str | None = None
+    """The name of an existing PersistentVolumeClaim. The user `security.runAsUser` must be able to write to its
+    files.
+
+    Example: `"team-nfs"`
+    """
+
+    per_worker: Claim | None = None
+    """One PersistentVolumeClaim per worker. It stays when the job is deleted. Only with `launcher.runsIn:
+    ownPod`, so not with torchrun.
+
+    Example: `Claim(size="100Gi")`
+    """
+
+    nfs: Nfs | None = None
+    """A directory on an NFS server. The user `security.runAsUser` must be able to write to it.
+
+    Example: `Nfs(server="10.0.0.1", path="/exports/data")`
+    """
+
+    persistent_volume: PersistentVolume | None = None
+    """A PersistentVolume that khorovod renders, with its claim.
+
+    Example: `PersistentVolume(size="1Ti", source={"nfs": {"server": "10.0.0.1", "path": "/data"}})`
+    """
+
+    s3: S3 | None = None
+    """Objects in an S3 bucket, which are copied in before the training, or out while it runs and after it.
+
+    Example: `S3(bucket="imagenet", secret_name="s3-keys", direction="in")`
+    """
+
+    host_path: HostPath | None = None
+    """A directory of the node. It must exist on every node, and the user `security.runAsUser` must be able to
+    write to it. Needs the Pod Security level `privileged`.
+
+    Example: `HostPath(path="/mnt/nvme")`
+    """
+
+    empty_dir: EmptyDir | None = None
+    """A directory that is deleted with the pod.
+
+    Example: `EmptyDir(size_limit="50Gi")`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Claim(Spec):
+    """A PersistentVolumeClaim."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "storage_class_name": "storageClassName",
+        "access_modes": "accessModes",
+    }
+
+    size: str | float
+    """The requested size.
+
+    Example: `"1Ti"`
+    """
+
+    storage_class_name: str | None = None
+    """The StorageClass. Default: that of the cluster.
+
+    Example: `"fast"`
+    """
+
+    access_modes: list[Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]] | None = None
+    """How it may be mounted. Default: ReadWriteMany for a shared claim of several workers, else ReadWriteOnce.
+
+    Example: `["ReadWriteMany"]`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Nfs(Spec):
+    """A directory on an NFS server."""
+
+    server: str
+    """The name or address of the server.
+
+    Example: `"10.0.0.1"`
+    """
+
+    path: str
+    """The exported directory.
+
+    Example: `"/exports/data"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class PersistentVolume(Spec):
+    """A PersistentVolume and its claim."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "access_modes": "accessModes",
+    }
+
+    source: Mapping[str, Mapping[str, Any]]
+    """A Kubernetes volume source, such as `{nfs: {...}}` or `{csi: {...}}`.
+
+    Example: `{"nfs": {"server": "10.0.0.1", "path": "/data"}}`
+    """
+
+    size: str | float
+    """The capacity of the volume.
+
+    Example: `"1Ti"`
+    """
+
+    access_modes: list[Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]] | None = None
+    """How it may be mounted. Default: ReadWriteMany.
+
+    Example: `["ReadWriteMany"]`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class S3(Spec):
+    """Objects in a bucket."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "secret_name": "secretName",
+        "upload_interval": "uploadInterval",
+        "size_limit": "sizeLimit",
+    }
+
+    endpoint: str | None = None
+    """The URL of the server, if it is not AWS.
+
+    Example: `"https://minio.example.org:9000"`
+    """
+
+    bucket: str
+    """The bucket.
+
+    Example: `"imagenet"`
+    """
+
+    prefix: str | None = None
+    """Only objects below this prefix.
+
+    Example: `"train/"`
+    """
+
+    region: str | None = None
+    """The region. Default: `"us-east-1"`."""
+
+    secret_name: str | None = None
+    """A Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, as `kubectl create secret generic s3-keys
+    --from-literal=AWS_ACCESS_KEY_ID=… --from-literal=AWS_SECRET_ACCESS_KEY=…` creates it. Default: a public
+    bucket.
+
+    Example: `"s3-keys"`
+    """
+
+    direction: Literal["in", "out", "both"] | None = None
+    """Whether objects are copied in, out, or both. Default: `"in"`.
+
+    - `"in"`: Into every worker before the training.
+    - `"out"`: Out of the first worker, while the training runs and after it. Files of other workers are not
+    copied. The next attempt of the run gets the files back.
+    - `"both"`: Both: in before the training, and out as with `out`.
+    """
+
+    upload_interval: str | None = None
+    """How often files are copied out while the training runs. A file that changes during a copy follows with the
+    next one. Default: `"10m"`.
+
+    Example: `"30m"`
+    """
+
+    size_limit: str | float | None = None
+    """The maximum size of the volume for the copies. Default: no limit.
+
+    Example: `"500Gi"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class HostPath(Spec):
+    """A directory of the node."""
+
+    path: str
+    """The directory.
+
+    Example: `"/mnt/nvme"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class EmptyDir(Spec):
+    """A directory that is deleted with the pod."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "size_limit": "sizeLimit",
+    }
+
+    size_limit: str | float | None = None
+    """The maximum size.
+
+    Example: `"50Gi"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Placement(Spec):
+    """The nodes that the pods run on."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "node_selector": "nodeSelector",
+        "priority_class_name": "priorityClassName",
+        "runtime_class_name": "runtimeClassName",
+        "host_network": "hostNetwork",
+    }
+
+    node_selector: Mapping[str, str] | None = None
+    """Labels a node must have.
+
+    Example: `{"pool": "a100"}`
+    """
+
+    tolerations: list[Toleration] | None = None
+    """Taints that the pods tolerate, as in Kubernetes.
+
+    Example: `[Toleration(key="nvidia.com/gpu", operator="Exists")]`
+    """
+
+    affinity: Mapping[str, Mapping[str, Any]] | None = None
+    """A Kubernetes affinity."""
+
+    priority_class_name: str | None = None
+    """The PriorityClass of the pods.
+
+    Example: `"high"`
+    """
+
+    runtime_class_name: str | None = None
+    """The RuntimeClass of the pods.
+
+    Example: `"nvidia"`
+    """
+
+    spread: str | None = None
+    """Spread the workers over domains of this node label, if possible. Default: `"kubernetes.io/hostname"`."""
+
+    pack: str | None = None
+    """Instead of spreading, pack the workers into one domain of this node label, if possible.
+
+    Example: `"topology.kubernetes.io/rack"`
+    """
+
+    host_network: bool | None = None
+    """Whether the pods use the network of their node. Needs the Pod Security level `privileged`. Default:
+    `False`.
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Toleration(Spec):
+    """A taint that the pods tolerate."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "toleration_seconds": "tolerationSeconds",
+    }
+
+    key: str | None = None
+    """The key of the taint. Without it, every key; the operator must be Exists.
+
+    Example: `"nvidia.com/gpu"`
+    """
+
+    operator: Literal["Equal", "Exists"] | None = None
+    """How the value is compared. Default: `"Equal"`.
+
+    - `"Equal"`: The values are equal.
+    - `"Exists"`: Any value.
+    """
+
+    value: str | None = None
+    """The value of the taint. A value that YAML reads as a boolean or a number needs quotes.
+
+    Example: `"true"`
+    """
+
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+    """The effect of the taint. Without it, every effect.
+
+    - `"NoSchedule"`: No new pods.
+    - `"PreferNoSchedule"`: No new pods, if possible.
+    - `"NoExecute"`: No pods.
+
+    Example: `"NoSchedule"`
+    """
+
+    toleration_seconds: int | None = None
+    """How long a pod stays on a node tainted NoExecute.
+
+    Example: `300`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Scheduling(Spec):
+    """Queues, gangs and schedulers."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "volcano_queue": "volcanoQueue",
+        "local_queue": "localQueue",
+        "scheduler_name": "schedulerName",
+    }
+
+    gang: Literal["none", "volcano", "coscheduling"] | None = None
+    """The scheduler that starts all pods or none of them. It must be installed in the cluster. Default:
+    `"none"`.
+
+    - `"none"`: No gang: each pod starts as soon as it fits on a node.
+    - `"volcano"`: The PodGroup and the scheduler of Volcano.
+    - `"coscheduling"`: The PodGroup of the scheduler plugins.
+    """
+
+    volcano_queue: str | None = None
+    """The queue of Volcano.
+
+    Example: `"vision"`
+    """
+
+    local_queue: str | None = None
+    """The LocalQueue of Kueue. The job starts suspended, and Kueue resumes it.
+
+    Example: `"team-a"`
+    """
+
+    suspend: bool | None = None
+    """Whether the job starts suspended. If you set it while the job runs, its pods end. Default: `False`."""
+
+    scheduler_name: str | None = None
+    """The name of the scheduler. Default: the scheduler of the gang, else that of the cluster.
+
+    Example: `"my-scheduler"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Lifecycle(Spec):
+    """How long the job may take, how often it is retried, and what happens after it."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "start_timeout": "startTimeout",
+        "retries_reset_after": "retriesResetAfter",
+        "final_exit_codes": "finalExitCodes",
+        "ttl_after_finished": "ttlAfterFinished",
+        "keep_workers": "keepWorkers",
+    }
+
+    deadline: str | None = None
+    """The maximum duration of a run, with the wait for its pods and with all attempts, but without the time in
+    the queue of Kueue or with `suspend`. After it, the ranks get the signal of `checkpoint` and, in addition,
+    its `gracePeriod`; then the run fails and releases its GPUs.
+
+    Example: `"24h"`
+    """
+
+    start_timeout: str | None = None
+    """How long an attempt waits until all workers can be reached, or `minReplicas` workers of an elastic job.
+    After that the run fails and names the missing workers. Default: `"30m"`.
+
+    Example: `"2h"`
+    """
+
+    retries: int | None = None
+    """How often the training is started again after attempts that failed in a row. Lost, evicted and preempted
+    workers do not count, unless the attempt ran for less than a minute. After an attempt of
+    `retriesResetAfter` the count starts again, so without `deadline` a training that fails every few hours
+    never ends. Elastic torchrun also starts its ranks again as often within each attempt. Default: `3`.
+
+    Example: `0`
+    """
+
+    retries_reset_after: str | Literal["never"] | None = None
+    """An attempt that ran this long resets the number of failed attempts. With `never`, all failed attempts of
+    the run count. Default: `"1h"`.
+
+    Example: `"6h"`
+    """
+
+    final_exit_codes: list[int] | None = None
+    """Exit codes of the training after which no further attempt starts. Not with torchrun, which does not pass
+    on the exit codes of its ranks.
+
+    Example: `[2, 64]`
+    """
+
+    ttl_after_finished: str | None = None
+    """How long Kubernetes keeps the finished Job. The other objects stay until you delete them.
+
+    Example: `"1h"`
+    """
+
+    keep_workers: bool | None = None
+    """Whether the workers and their GPUs are kept after the end of the run, until you delete them. Otherwise the
+    launcher scales the workers to zero. Only with `launcher.runsIn: ownPod`, so not with torchrun. Default:
+    `False`.
+    """
+
+    checkpoint: Checkpoint | None = None
+    """The signal and the time that the ranks get to save a checkpoint.
+
+    Example: `Checkpoint(signal="SIGUSR1", grace_period="2m")`
+    """
+
+    stall: Stall | None = None
+    """How long a training may make no progress. Default: without limit.
+
+    Example: `Stall(timeout="20m")`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Checkpoint(Spec):
+    """The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended
+    (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. Under
+    Slurm, it gets them before the time limit. Your program chooses where it saves checkpoints, and loads the
+    newest one at its start.
+    """
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "grace_period": "gracePeriod",
+    }
+
+    signal: Literal["SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2"] | None = None
+    """The signal. Default: `"SIGTERM"`.
+
+    - `"SIGTERM"`: Ends a program that does not handle it.
+    - `"SIGINT"`: As from Ctrl+C. In Python it raises KeyboardInterrupt.
+    - `"SIGHUP"`: Ends a program that does not handle it.
+    - `"SIGUSR1"`: The signal that PyTorch Lightning and many scripts for Slurm handle.
+    - `"SIGUSR2"`: Ends a program that does not handle it.
+
+    Example: `"SIGUSR1"`
+    """
+
+    grace_period: str | None = None
+    """How long the ranks may continue after the signal, at most `1h`. A node that is taken away may allow less.
+    Default: `"30s"`.
+
+    Example: `"2m"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Stall(Spec):
+    """How long a training may make no progress. After it, the launcher collects from all hosts what each rank is
+    doing, and prints it. Ranks may write their steps to the directory in `KHOROVOD_STEPS`, so that slow ranks
+    are named.
+    """
+
+    timeout: str
+    """The longest time without progress, at least `10s`. It must be longer than the longest pause of a healthy
+    training, also at its start.
+
+    Example: `"20m"`
+    """
+
+    file: str | None = None
+    """A file that the training changes when it makes progress, for example after each step. It may be on a
+    shared volume or on each host. Default: progress is any output of the training.
+
+    Example: `"/checkpoints/progress"`
+    """
+
+    metric: str | None = None
+    """A metric of the ranks, on the port in `observability.metrics`, whose value changes if the training makes
+    progress. With `file`, a change of either counts.
+
+    Example: `"training_steps_total"`
+    """
+
+    action: Literal["retry", "report"] | None = None
+    """The reaction of the launcher. Default: `"retry"`.
+
+    - `"retry"`: It ends the attempt, which counts as failed.
+    - `"report"`: It only logs, and the training continues.
+    """
+
+    evidence: str | None = None
+    """A directory on a volume, in which each host stores what its ranks are doing. Default: only the log has it,
+    shortened.
+
+    Example: `"/checkpoints/stalls"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Security(Spec):
+    """The permissions of the pods."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "pod_security_level": "podSecurityLevel",
+        "run_as_user": "runAsUser",
+        "fs_group": "fsGroup",
+        "network_policy": "networkPolicy",
+        "service_account_name": "serviceAccountName",
+        "api_access": "apiAccess",
+        "read_only_root_filesystem": "readOnlyRootFilesystem",
+    }
+
+    pod_security_level: Literal["restricted", "openshift", "baseline", "privileged"] | None = None
+    """The Pod Security level that the namespace allows. The pods get only the permissions that the spec needs,
+    and never run as root unless `runAsUser` is 0. Default: `"restricted"`.
+
+    - `"restricted"`: Only what the strictest level of Pod Security allows.
+    - `"openshift"`: As restricted, and the platform assigns user and group ids.
+    - `"baseline"`: May run as root.
+    - `"privileged"`: May use the network and paths of the host, and RDMA devices.
+    """
+
+    run_as_user: int | None = None
+    """The id of the user that the containers run as. On a shared disk, set the id of the owner of the files, as
+    `id -u` prints it. Under `openshift` the platform assigns it. Default: `65532`.
+    """
+
+    fs_group: int | None = None
+    """The id of the group that owns volumes. Kubernetes may give the files of a volume to this group, but not
+    those of `hostPath` and `nfs`. Default: `runAsUser`.
+
+    Example: `65532`
+    """
+
+    network_policy: bool | None = None
+    """Whether a NetworkPolicy blocks traffic from other pods to the pods of the job. Default: `True`."""
+
+    egress: Literal["open", "noMetadata", "private"] | None = None
+    """The addresses that the pods may connect to, besides other pods and DNS. The NetworkPolicy enforces it.
+    Default: `"open"`.
+
+    - `"open"`: Any address.
+    - `"noMetadata"`: Any address except the metadata service of the cloud, which gives out the credentials of
+    the node: `169.254.169.254` and `fd00:ec2::254`.
+    - `"private"`: Only pods and private addresses: `10.0.0.0/8`, `172.16.0.0/12`, `192.168.0.0/16`,
+    `100.64.0.0/10` and `fc00::/7`. The API server and the buckets of `s3` must have such an address.
+
+    Example: `"noMetadata"`
+    """
+
+    service_account_name: str | None = None
+    """An existing ServiceAccount, for which khorovod renders no Role. It must be allowed to get and patch the
+    Job of the launcher, and with `launcher.runsIn: ownPod` to scale the workers.
+
+    Example: `"trainer"`
+    """
+
+    api_access: bool | None = None
+    """Whether the pods may read and change the objects of their own run, which khorovod permits with a Role.
+    Without it, Kubernetes does not replace a pod on a dead node until you delete the node. Default: `True`.
+    """
+
+    read_only_root_filesystem: bool | None = None
+    """Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes. Default: `True`."""
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Observability(Spec):
+    """Metrics, TensorBoard and logs."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "tensorboard_logdir": "tensorboardLogdir",
+        "launcher_metrics": "launcherMetrics",
+    }
+
+    tensorboard_logdir: str | None = None
+    """The directory for the logs of TensorBoard, which ranks get in `TENSORBOARD_LOGDIR`. khorovod does not run
+    TensorBoard.
+
+    Example: `"/results/tb"`
+    """
+
+    metrics: Metrics | None = None
+    """A port on which the ranks serve metrics.
+
+    Example: `Metrics(port=9400, pod_monitor=True)`
+    """
+
+    launcher_metrics: Metrics | None = None
+    """A port on which the launcher serves what the run is doing: its phase, attempts, progress, and for how long
+    workers were held and trained. It needs `python3` in the image.
+
+    Example: `Metrics(port=9401, pod_monitor=True)`
+    """
+
+    progress: Literal["auto"] | Progress | None = None
+    """The source of the progress of the training, which the launcher writes to the annotation
+    `khorovod.dev/status` of its Job. `auto` recognises the lines of common frameworks. Default: the progress
+    is unknown, and the output of the training does not pass through another process.
+
+    - `"auto"`: With the bars of tqdm, PyTorch Lightning and the Trainer of Hugging Face, with the lines of
+    Keras, or with lines such as `epoch 3/10` and `step 100/1000`. Bars of downloads, preparations and
+    evaluations do not count.
+
+    Example: `"auto"` or `Progress(pattern="step (\\\\d+)/(\\\\d+)")`
+    """
+
+    logs: Logs | None = None
+    """The format of logs.
+
+    Example: `Logs(rank_prefix=True)`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Metrics(Spec):
+    """A port for Prometheus."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "pod_monitor": "podMonitor",
+        "from_": "from",
+    }
+
+    port: int
+    """The port.
+
+    Example: `9400`
+    """
+
+    pod_monitor: bool | None = None
+    """Whether to render a PodMonitor for the Prometheus operator. Default: `False`."""
+
+    from_: list[Mapping[str, Mapping[str, Any]]] | None = None
+    """The pods and addresses that may connect to the port, as in the `from` of a NetworkPolicy. Default: every
+    address.
+
+    Example: `[{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Progress(Spec):
+    """The source of the progress of the training. `auto` is short for `output: auto`. The output of the training
+    then passes through a process that needs `python3` in the image, 15 MB of memory and almost no processor
+    time.
+
+    Exactly one of `output`, `pattern`, `file` must be given.
+    """
+
+    output: Literal["auto"] | None = None
+    """How the output shows the progress.
+
+    - `"auto"`: With the bars of tqdm, PyTorch Lightning and the Trainer of Hugging Face, with the lines of
+    Keras, or with lines such as `epoch 3/10` and `step 100/1000`. Bars of downloads, preparations and
+    evaluations do not count.
+
+    Example: `"auto"`
+    """
+
+    pattern: str | None = None
+    """A regular expression of Python for lines of the output. Its groups `step` and `steps`, or `epoch` and
+    `epochs`, are the step and the number of all steps. Without names these are the first and the second
+    group. The number of all steps may be missing.
+
+    Example: `"step (?P<step>\\\\d+)/(?P<steps>\\\\d+)"`
+    """
+
+    file: str | None = None
+    """A file that rank 0 writes. Its last line is the step, or the step and the number of all steps, such as
+    `120/1000`, or a JSON object such as `{"step": 120, "steps": 1000}`. The launcher reads it every 30
+    seconds from the host of rank 0.
+
+    Example: `"/tmp/progress.json"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Logs(Spec):
+    """The format of logs."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "rank_prefix": "rankPrefix",
+    }
+
+    rank_prefix: bool | None = None
+    """Whether each line of output starts with the rank that printed it. Default: `True`."""
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Slurm(Spec):
+    """Settings for Slurm clusters."""
+
+    partition: str | None = None
+    """The partition.
+
+    Example: `"ml"`
+    """
+
+    time: str | None = None
+    """The time limit. Default: `lifecycle.deadline` plus one minute, else the limit of the partition.
+
+    Example: `"8h"`
+    """
+
+    modules: list[str] | None = None
+    """Environment modules to load, in order.
+
+    Example: `["OpenMPI/4.1.4", "Python/3.10"]`
+    """
+
+    account: str | None = None
+    """The account to charge.
+
+    Example: `"p_vision"`
+    """
+
+    qos: str | None = None
+    """The quality of service.
+
+    Example: `"high"`
+    """
+
+    constraint: str | None = None
+    """Features that the nodes must have.
+
+    Example: `"a100&ib"`
+    """
+
+    nodelist: str | None = None
+    """The nodes to run on.
+
+    Example: `"gpu[01-04]"`
+    """
+
+    exclude: str | None = None
+    """Nodes not to run on.
+
+    Example: `"gpu07"`
+    """
+
+    reservation: str | None = None
+    """A reservation.
+
+    Example: `"course"`
+    """
+
+    gres: str | None = None
+    """The generic resource that counts GPUs, as `--gres` takes it before the number. Default: `"gpu"`.
+
+    Example: `"gpu:a100"`
+    """
+
+    args: list[str] | None = None
+    """More options of sbatch.
+
+    Example: `["--mail-type=END", "--exclusive"]`
+    """
+
+    setup: str | None = None
+    """Bash that prepares the environment, after the modules and before the ranks start.
+
+    Example: `"source ~/venv/bin/activate"`
+    """
+
+    wrap: list[str] | None = None
+    """Words that precede the command of each rank, such as a container runtime.
+
+    Example: `["apptainer", "exec", "--nv", "mnist.sif"]`
+    """
+
+    srun: Srun | None = None
+    """Start the ranks with srun instead of mpirun, or the agents of torchrun with options of srun. An empty map
+    has the defaults: `srun: {}`. The MPI library must support it.
+
+    Example: `Srun(mpi="pmix")`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Srun(Spec):
+    """How srun starts the ranks."""
+
+    mpi: str | None = None
+    """The type of MPI for srun, from `srun --mpi=list`; `none` if the ranks do not use MPI. Default: that of the
+    cluster.
+
+    Example: `"pmix"`
+    """
+
+    args: list[str] | None = None
+    """More options of srun.
+
+    Example: `["--cpu-bind=cores"]`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Patch(Spec):
+    """A strategic merge patch for rendered objects, or for their pods, as in `kubectl patch` and Kustomize."""
+
+    target: PatchTarget | None = None
+    """The objects that the patch applies to. Default: all objects.
+
+    Example: `PatchTarget(kind="StatefulSet")`
+    """
+
+    patch: Mapping[str, Any]
+    """The changes. Maps merge, and null removes a field. Lists that Kubernetes merges by a key are merged by it:
+    containers, volumes and env by `name`, volumeMounts by `mountPath`, ports by their number. Other lists are
+    replaced. The directives `$patch: delete`, `$patch: replace`, `$retainKeys`, `$setElementOrder/LIST` and
+    `$deleteFromPrimitiveList/LIST` work as in Kubernetes. Custom resources merge in the same way in the pod
+    templates in them; all their other lists are replaced.
+
+    Example: `{"spec": {"containers": [{"name": "worker", "tty": True}]}}`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class PatchTarget(Spec):
+    """The objects that a patch applies to."""
+
+    kind: Literal["Pod", "NetworkPolicy", "ServiceAccount", "Secret", "PersistentVolume", "PersistentVolumeClaim", "ConfigMap", "Service", "Role", "RoleBinding", "PodGroup", "StatefulSet", "Job", "PodMonitor", "MPIJob", "JobSet", "TrainingRuntime", "TrainJob"] | None = None
+    """Their kind.
+
+    - `"Pod"`: The pods of any target: `*-worker`, `*-launcher`.
+    - `"NetworkPolicy"`: The pods that may connect to those of the job.
+    - `"ServiceAccount"`: The account of the launcher.
+    - `"Secret"`: The ssh keys.
+    - `"PersistentVolume"`: A volume of `storage`.
+    - `"PersistentVolumeClaim"`: A claim of `storage`.
+    - `"ConfigMap"`: Scripts, hostfile, code and the current run.
+    - `"Service"`: The DNS names of the pods.
+    - `"Role"`: The permissions of the launcher.
+    - `"RoleBinding"`: The account that has them.
+    - `"PodGroup"`: The gang.
+    - `"StatefulSet"`: The workers.
+    - `"Job"`: The launcher, or the whole job.
+    - `"PodMonitor"`: The metrics that Prometheus scrapes.
+    - `"MPIJob"`: The job, for the target mpijob.
+    - `"JobSet"`: The job, for the target jobset.
+    - `"TrainingRuntime"`: The pods, for the target trainjob.
+    - `"TrainJob"`: The job, for the target trainjob.
+
+    Example: `"StatefulSet"`
+    """
+
+    name: str | None = None
+    """Their name, in which `*` stands for any characters.
+
+    Example: `"*-worker"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class TrainingJobFields(Spec):
+    """The fields of a `TrainingJob`."""
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "name": "metadata.name",
+        "namespace": "metadata.namespace",
+        "labels": "metadata.labels",
+        "annotations": "metadata.annotations",
+        "image": "spec.image",
+        "run_tag": "spec.runTag",
+        "command": "spec.command",
+        "args": "spec.args",
+        "working_dir": "spec.workingDir",
+        "env": "spec.env",
+        "env_from": "spec.envFrom",
+        "code": "spec.code",
+        "workers": "spec.workers",
+        "launcher": "spec.launcher",
+        "ssh": "spec.ssh",
+        "collective": "spec.collective",
+        "storage": "spec.storage",
+        "placement": "spec.placement",
+        "scheduling": "spec.scheduling",
+        "lifecycle": "spec.lifecycle",
+        "security": "spec.security",
+        "observability": "spec.observability",
+        "slurm": "spec.slurm",
+        "patches": "spec.patches",
+    }
+
+    name: str
+    """The name of the job. The name of every object starts with it. A job has one run at a time: a changed spec
+    with the same name ends the run before. Keep the name short: names of pods add the name of the run and the
+    worker, and have at most 63 characters.
+
+    Example: `"mnist"`
+    """
+
+    namespace: str | None = None
+    """The namespace of every object. `-n` overrides it. Without both, the objects name no namespace, and the
+    permissions of the launcher are for `default`; in a chart, it is that of the release.
+
+    Example: `"team-a"`
+    """
+
+    labels: Mapping[str, str] | None = None
+    """Labels of every object except pods, so that a changed label does not restart a run. For labels of pods,
+    use `patches` with `target: {kind: Pod}`.
+
+    Example: `{"team": "vision"}`
+    """
+
+    annotations: Mapping[str, str] | None = None
+    """Annotations of every object except pods. For those of pods, use `patches` with `target: {kind: Pod}`.
+
+    Example: `{"acme.com/owner": "kim"}`
+    """
+
+    image: str | ImageParts
+    """The image of every pod: a name, or a map with digest, pull policy and pull secrets.
+
+    Example: `"ghcr.io/acme/mnist:1.4"`
+    """
+
+    run_tag: str | None = None
+    """Any text that becomes part of the identity of the run. Change it to run an unchanged spec again. The Job
+    of the run before stays until you delete it.
+
+    Example: `"2"`
+    """
+
+    command: str | list[str] | None = None
+    """The command of every rank. A list is the program and its arguments; a text runs under `bash -c`.
+
+    Example: `["python", "train.py"]` or `"python train.py --lr $LR"`
+    """
+
+    args: list[str] | None = None
+    """Arguments that are appended to the command.
+
+    Example: `["--epochs", "10"]`
+    """
+
+    working_dir: str | None = None
+    """The working directory of the ranks. Default: that of the image.
+
+    Example: `"/workspace"`
+    """
+
+    env: Mapping[str, str | EnvSource] | None = None
+    """Environment variables of every rank: a text, or a reference to the value. They override those that
+    khorovod sets. Variables that the launcher needs, such as `RANK` or the host file of MPI, are an error.
+
+    Example: `{"LR": "0.1", "TOKEN": EnvSource(secret_key_ref=KeyRef(name="hf", key="token"))}`
+    """
+
+    env_from: list[EnvFrom] | None = None
+    """Secrets and ConfigMaps of which each key becomes an environment variable.
+
+    Example: `[EnvFrom(secret_ref=ObjectRef(name="wandb"))]`
+    """
+
+    code: Code | None = None
+    """Small scripts without an image build.
+
+    Example: `Code(files={"train.py": "print('hello')"})`
+    """
+
+    workers: Workers
+    """The pods that run ranks.
+
+    Example: `Workers(replicas=4, gpus=8)`
+    """
+
+    launcher: Literal["mpirun", "horovodrun", "torchrun", "deepspeed", "shell"] | Launcher | None = None
+    """The program that starts the ranks: its name, or a map with its options and the pod it runs in. Default:
+    `mpirun`.
+
+    - `"mpirun"`: The launcher of MPI.
+    - `"horovodrun"`: The launcher of Horovod, static or elastic.
+    - `"torchrun"`: The launcher of PyTorch, which needs no ssh.
+    - `"deepspeed"`: The launcher of DeepSpeed.
+    - `"shell"`: The command itself, in the launcher pod, with hostfile, ssh and MPI ready.
+
+    Example: `"torchrun"` or `Launcher(kind="mpirun", mpi="mpich")`
+    """
+
+    ssh: Ssh | None = None
+    """Settings of ssh between the pods.
+
+    Example: `Ssh(secret_name="my-keys")`
+    """
+
+    collective: Collective | None = None
+    """Settings of NCCL, Horovod and MPI. Variables in `env` override them.
+
+    Example: `Collective(interface="eth0")`
+    """
+
+    storage: list[Storage] | None = None
+    """Volumes for data and results. Each is mounted in every worker and, except `perWorker` and `s3`, in the
+    launcher pod.
+
+    Example: `[Storage(name="data", mount_path="/data", existing_claim="imagenet")]`
+    """
+
+    placement: Placement | None = None
+    """The nodes that the pods run on.
+
+    Example: `Placement(node_selector={"pool": "a100"})`
+    """
+
+    scheduling: Scheduling | None = None
+    """Queues, gangs and schedulers.
+
+    Example: `Scheduling(local_queue="team-a")`
+    """
+
+    lifecycle: Lifecycle | None = None
+    """How long the job may take, how often it is retried, and what happens after it.
+
+    Example: `Lifecycle(deadline="24h")`
+    """
+
+    security: Security | None = None
+    """The permissions of the pods.
+
+    Example: `Security(pod_security_level="restricted")`
+    """
+
+    observability: Observability | None = None
+    """Metrics, TensorBoard and logs.
+
+    Example: `Observability(metrics=Metrics(port=9400))`
+    """
+
+    slurm: Slurm | None = None
+    """Settings for Slurm clusters. Only the target `slurm` uses them.
+
+    Example: `Slurm(partition="ml", time="8h")`
+    """
+
+    patches: list[Patch] | None = None
+    """Strategic merge patches for the rendered objects. Use them for fields of Kubernetes that the spec does not
+    have. The `target` of a patch is not the one of `--target`.
+
+    Example: `[Patch(target=PatchTarget(kind="Job"), patch={"metadata": {"annotations": {"a": "b"}}})]`
+    """
+
+
+class JobOptions(TypedDict, total=False):
+    """The fields of a `TrainingJob` that the decorator `job` accepts beside its own parameters."""
+
+    namespace: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    run_tag: str
+    working_dir: str
+    env: Mapping[str, str | EnvSource]
+    env_from: list[EnvFrom]
+    launcher: Literal["mpirun", "horovodrun", "torchrun", "deepspeed", "shell"] | Launcher
+    ssh: Ssh
+    collective: Collective
+    storage: list[Storage]
+    placement: Placement
+    scheduling: Scheduling
+    lifecycle: Lifecycle
+    security: Security
+    observability: Observability
+    slurm: Slurm
+    patches: list[Patch]
+
+
+__all__ = [
+    "Checkpoint",
+    "Claim",
+    "Code",
+    "Collective",
+    "Cooldown",
+    "Elastic",
+    "EmptyDir",
+    "EnvFrom",
+    "EnvSource",
+    "FieldRef",
+    "Group",
+    "HealthCheck",
+    "HostPath",
+    "ImageParts",
+    "KeyRef",
+    "Launcher",
+    "Lifecycle",
+    "Logs",
+    "Metrics",
+    "Nfs",
+    "ObjectRef",
+    "Observability",
+    "Patch",
+    "PatchTarget",
+    "PersistentVolume",
+    "Placement",
+    "Progress",
+    "Rdma",
+    "Resources",
+    "S3",
+    "Scheduling",
+    "Security",
+    "Slurm",
+    "Srun",
+    "Ssh",
+    "Stall",
+    "Storage",
+    "Toleration",
+    "Workers",
+]
