@@ -110,7 +110,7 @@ fn reason(pod: &Pod, objects: &Objects) -> String {
             "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" | "ImageInspectError" => {
                 let failed = event(&["Failed"]).and_then(|event| event.message.as_deref());
                 let message = failed.filter(|text| text.contains("pull image")).unwrap_or(message);
-                return format!("cannot pull its image: {}", shorten(message));
+                return format!("cannot pull the image: {}", shorten(message));
             }
             "CrashLoopBackOff" => {
                 let last = container.last_state.terminated.as_ref();
@@ -130,7 +130,7 @@ fn reason(pod: &Pod, objects: &Objects) -> String {
     }
     let last = event(&["FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "Pulling", "Pulled"]);
     match last.and_then(|event| Some((event.reason.as_deref()?, event.message.as_deref().unwrap_or_default()))) {
-        Some(("Pulling", _)) => "pulling its image".to_owned(),
+        Some(("Pulling", _)) => "pulling the image".to_owned(),
         Some(("FailedMount" | "FailedAttachVolume" | "FailedCreatePodSandBox", message)) => {
             format!("cannot start yet: {}", shorten(message))
         }

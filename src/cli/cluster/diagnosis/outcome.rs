@@ -89,7 +89,7 @@ fn not_launched(state: &State, launch: &Launch<'_>, since: Option<Time>) -> Foun
     (phase, since, format!("{word}waiting for the launcher: {why}"))
 }
 
-/// `waiting for 3 of 8 workers: 2 Pending for "insufficient nvidia.com/gpu", 1 pulling its image`.
+/// `waiting for 3 of 8 workers: 2 Pending for "insufficient nvidia.com/gpu", 1 pulling the image`.
 fn waiting_for(state: &State) -> String {
     let missing = state.workers.wanted - state.workers.ready;
     let workers: Vec<String> = state

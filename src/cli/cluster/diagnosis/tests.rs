@@ -218,7 +218,7 @@ fn before_the_training() {
             .concat()),
             Phase::Waiting,
             "waiting for 3 of 8 workers: 2 Pending for \"had untolerated taint {node-role.kubernetes.io/control-plane: }, insufficient nvidia.com/gpu\", \
-             1 pulling its image",
+             1 pulling the image",
         ),
         (
             "image cannot be pulled",
@@ -232,13 +232,13 @@ fn before_the_training() {
             ]
             .concat()),
             Phase::Waiting,
-            "waiting for 1 of 8 workers: 1 cannot pull its image: Failed to pull image \"gpt:2\": not found",
+            "waiting for 1 of 8 workers: 1 cannot pull the image: Failed to pull image \"gpt:2\": not found",
         ),
         (
             "no events",
             base([first(7), vec![ready(launcher()), waiting(worker(7), "ErrImagePull", "not found")]].concat()),
             Phase::Waiting,
-            "waiting for 1 of 8 workers: 1 cannot pull its image: not found",
+            "waiting for 1 of 8 workers: 1 cannot pull the image: not found",
         ),
         (
             "a Secret is missing",
