@@ -124,7 +124,7 @@ def commands_name_what_a_job_waits_for(case):
         case.until(f"{name}: {pattern} (the state is {status(case, name)['message']!r})",
                    lambda: re.search(pattern, status(case, name)["message"]), 60)
     waits("big", 'waiting for [12] of 2 workers: .*Pending for ".*insufficient cpu')
-    waits("image", "waiting for .*cannot pull its image: .*registry.invalid/none:1")
+    waits("image", "waiting for .*cannot pull the image: .*registry.invalid/none:1")
     waits("secret", 'cannot start: secret "none" not found')
     waits("claim", r"Pending for .*PersistentVolumeClaims.*\(claim claim-\S* of storage class none is Pending\)")
     out, _ = khorovod(case, "list", "--active")
