@@ -62,7 +62,7 @@ case_status_of_successors() {
 takes_a_minute status_while_the_api_server_hangs
 case_status_while_the_api_server_hangs() {
   local since
-  train 'if [[ -e /tmp/again ]]; then sleep 15; exit; fi; echo up $OMPI_COMM_WORLD_RANK; sleep 1; touch /tmp/again; sleep 300' 'lifecycle: {retries: 1}'
+  train 'again=/tmp/again-$OMPI_COMM_WORLD_RANK; if [[ -e $again ]]; then sleep 15; exit; fi; touch $again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 1}'
   wait_for launcher ":up 3" || return
   wait_for status '"phase":"training"'
   touch "$work/hangs"

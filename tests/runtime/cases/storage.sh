@@ -238,7 +238,7 @@ case_s3_torchrun() {
   uploads || return
   train 'trap "head -c 100M /dev/zero >/out/large; echo saved >/out/saved; exit 1" USR1; touch /out/up; while :; do sleep 0.2; done' \
     "$(out_volume 1h)" 'workers: {replicas: 2, slotsPerWorker: 1}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' 'launcher: torchrun' \
-    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1", PET_MAX_RESTARTS: "0"}'
+    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}'
   wait_for 0 "launching" || return
   until inside_pod 0 test -e /out/up; do
     sleep 0.5
