@@ -95,6 +95,7 @@ const EFFECTS: Record<Effect, string> = {
   gone: "is removed from the spec; its objects stay until you delete them",
   restarts: "restarts",
   inPlace: "changes in place; the run continues",
+  refused: "is refused in part by Kubernetes; the run continues",
   nothing: "does not change",
 };
 
