@@ -26,7 +26,7 @@ BLOCK = re.compile(r"^```python( error)?\n(.*?)^```$(?:\n\n<!-- prints -->\n```t
 # The commands for a cluster are answered here; all others are those of the real program.
 CLUSTER = """#!/bin/sh
 case "$3" in
-status) case "$*" in *json*) echo '{"phase": "training"}' ;; *) echo "mnist: training" ;; esac ;;
+status) case "$*" in *json*) echo '{"jobs": [{"phase": "training"}]}' ;; *) echo "mnist: training" ;; esac ;;
 run | logs | stop | wait) echo "$3 $4" ;;
 *) exec "PROGRAM" "$@" ;;
 esac

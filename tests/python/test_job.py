@@ -157,7 +157,7 @@ def test_run(mnist: TrainingJob, fake: Fake) -> None:
 
 def test_status(mnist: TrainingJob, fake: Fake) -> None:
     mnist.namespace = "team-a"
-    fake.answers("mnist: training\n", as_json='{"phase": "training"}')
+    fake.answers("mnist: training\n", as_json='{"jobs": [{"phase": "training"}]}')
     status = mnist.status()
     assert status["phase"] == "training" and str(status) == repr(status) == "mnist: training"
     assert fake.calls == [

@@ -15,7 +15,7 @@ State = Literal["trained", "running", "released"]
 
 
 class Status(dict[str, Any]):
-    """The state of a job, as `khorovod status -o json` prints it. `print(status)` shows it as text."""
+    """The state of a job, as `khorovod status -o json` prints it in `jobs`. `print(status)` shows it as text."""
 
     def __init__(self, fields: dict[str, Any], text: str) -> None:
         super().__init__(fields)
@@ -63,7 +63,7 @@ def status(name: str, *, namespace: str | None = None, context: str | None = Non
     """Return what a job does, since when, and what it waits for."""
     __tracebackhide__ = True
     arguments = ["status", name, *_place(namespace, context)]
-    fields = json.loads(_run([*arguments, "-o", "json"]).stdout)
+    (fields,) = json.loads(_run([*arguments, "-o", "json"]).stdout)["jobs"]
     return Status(fields, _run(arguments).stdout.rstrip("\n"))
 
 
