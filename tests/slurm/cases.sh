@@ -261,7 +261,7 @@ case_folders() {
     train 'pwd' 'workingDir: /srv/programs'
     expect 0 "[1,3]<stdout>:/srv/programs"
     train 'pwd' 'workingDir: /srv/nowhere'
-    expect 42 "the directory /srv/nowhere (workdir) does not exist on node1"
+    expect 42 "the directory /srv/nowhere (workingDir) does not exist on node1"
     # A folder that exists on one node only.
     spec 'echo up' 'slurm: {srun: {mpi: pmix}, setup: "mkdir -p /tmp/here && cd /tmp/here"}'
     submit
