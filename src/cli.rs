@@ -43,7 +43,8 @@ const START: &str = "Start here:\n  \
     khorovod plan                                # shows what it would run\n  \
     khorovod run                                 # runs it, with your kubectl\n  \
     khorovod render | kubectl apply -f -         # the same, without following it\n\n\
-    Exit codes: 0 success, 1 problems in the input, 2 wrong usage, 3 file error.";
+    Exit codes: 0 success, 1 problems in the input, a failed check or training,\n\
+    2 wrong usage, 3 a file, a stream or the cluster cannot be read or written.";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -67,7 +68,7 @@ struct Cli {
         help_heading = "Global options"
     )]
     color: ColorChoice,
-    /// Print errors only
+    /// Print no warnings, notes and reports of lost fields, only errors and the result
     #[arg(short, long, global = true, help_heading = "Global options")]
     quiet: bool,
 }

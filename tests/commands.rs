@@ -92,7 +92,7 @@ fn exit_codes_are_those_of_the_docs() {
     assert_eq!(table("docs/targets.md", "| Code of the job | Meaning |"), slurm);
     // The exit codes in `cli.rs`; tests/cli/ has a test for each.
     assert_eq!(table("docs/reference.md", "## Exit codes"), BTreeSet::from([0, 1, 2, 3]));
-    assert!(help(&[]).contains("Exit codes: 0 success, 1 problems in the input, 2 wrong usage, 3 file error."));
+    assert!(help(&[]).contains("Exit codes: 0 success, 1 problems in the input, a failed check or training,"));
 }
 
 /// The longest constant part of a script's message, between its variables.

@@ -7,6 +7,68 @@ use std::path::Path;
 
 use serde_json::{Map, Value as Json};
 
+/// The fields that change while a run continues.
+mod in_place {
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::path::Path;
+
+    use khorovod::report::Effect;
+    use khorovod::{Inputs, Keys, Text, changes};
+
+    /// A new value for each field that can be changed in place in some job.
+    const EDITS: &[(&str, &str)] = &[
+        ("metadata.labels", "{x: z}"),
+        ("metadata.annotations", "{x: z}"),
+        ("launcher.args", "[-x]"),
+        ("launcher.idleTimeout", "7h"),
+        ("launcher.interactive", "true"),
+        ("launcher.lostTimeout", "7m"),
+        ("lifecycle.checkpoint.gracePeriod", "77s"),
+        ("lifecycle.checkpoint.signal", "SIGUSR2"),
+        ("lifecycle.deadline", "77h"),
+        ("lifecycle.finalExitCodes", "[77]"),
+        ("lifecycle.keepWorkers", "true"),
+        ("lifecycle.retries", "7"),
+        ("lifecycle.retriesResetAfter", "77m"),
+        ("lifecycle.startTimeout", "77m"),
+        ("lifecycle.stall", "{timeout: 77m}"),
+        ("lifecycle.ttlAfterFinished", "77m"),
+        ("observability.logs.rankPrefix", "false"),
+        ("observability.metrics", "{port: 77}"),
+        ("scheduling.localQueue", "other"),
+        ("scheduling.suspend", "true"),
+        ("security.apiAccess", "false"),
+        ("security.egress", "private"),
+        ("security.networkPolicy", "false"),
+        ("workers.elastic.cooldown.max", "77s"),
+        ("workers.replicas", "3"),
+    ];
+
+    /// The fields of which a change never starts a new run in the examples.
+    pub fn fields() -> Vec<&'static str> {
+        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+        let mut in_place = BTreeMap::new();
+        for folder in fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path()) {
+            let Ok(text) = fs::read_to_string(folder.join("job.yaml")) else { continue };
+            let text = Text { name: "job.yaml".into(), text };
+            for (path, value) in EDITS {
+                let inputs = Inputs { keys: Keys::LeftOut, sets: vec![format!("{path}={value}")], ..Inputs::default() };
+                for change in changes(&text, &text, &inputs).into_iter().flatten() {
+                    let is_in_place = in_place.entry(*path).or_insert(None::<bool>);
+                    match change.effect {
+                        Effect::InPlace => *is_in_place = Some(is_in_place.unwrap_or(true)),
+                        Effect::Restarts => *is_in_place = Some(false),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        assert!(in_place.len() > EDITS.len() - 3, "{in_place:?}");
+        in_place.into_iter().filter(|(_, is_in_place)| *is_in_place == Some(true)).map(|(path, _)| path).collect()
+    }
+}
+
 struct Page<'a> {
     root: &'a Json,
     text: String,
@@ -209,8 +271,16 @@ fn the_page_has_every_field() {
                  - A duration is a number with its unit, or several in this order: `7d`, `12h`, `1h30m`, `90s`. The units are `d`,\n  \
                  `h`, `m` and `s`; a number without a unit is an error.\n\
                  - A quantity is a number as Kubernetes writes it: `32` or `500m` (thousandths) for CPUs, `64Gi` or `500Mi` for\n  \
-                 sizes. `Gi` counts in powers of 1024 and `G` in powers of 1000. A size without a unit is in bytes.\n";
-    let text = tables(start.to_owned(), &khorovod::schema(), "TrainingJob", "The document");
+                 sizes. `Gi` counts in powers of 1024 and `G` in powers of 1000. A size without a unit is in bytes.\n\
+                 \n\
+                 ## Changes\n\n\
+                 If you change a field and apply the job again, a new run starts and ends the one before, except for the fields in\n\
+                 this list, which change while the run continues; a claim may also get a larger `size`. The list is for the target\n\
+                 `plain`. Some jobs allow more, such as `lifecycle.retries`, which starts a new run only with an elastic torchrun:\n\
+                 `khorovod plan --against OLD` and `khorovod diff` print what a change does to your job.\n\n";
+    let in_place = in_place::fields().into_iter().map(|path| format!("- `{path}`\n"));
+    let start = start.to_owned() + &in_place.collect::<String>();
+    let text = tables(start, &khorovod::schema(), "TrainingJob", "The document");
     let text = tables(text, &khorovod::expectations_schema(), "Expectations", "The file of expectations");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/fields.md");
     if std::env::var_os("KHOROVOD_BLESS").is_some() {

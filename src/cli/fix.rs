@@ -11,15 +11,16 @@ use super::{Failure, Outcome, edit};
 #[command(after_help = "Examples:\n  \
     khorovod fix --diff job.yaml   # shows the fixes and changes nothing\n  \
     khorovod fix job.yaml\n\n\
-    A fix is the hint of a problem as an edit. Problems without a fix are printed,\n\
-    and the exit code is then 1. With standard input, the fixed text is printed.")]
+    A fix is the hint of a problem as an edit; the files are changed in place.\n\
+    Problems without a fix are printed, and the exit code is then 1. With standard\n\
+    input, the fixed text is printed.")]
 pub struct Args {
     #[command(flatten)]
     files: Files,
     /// Print a unified diff, and change no file
     #[arg(long)]
     diff: bool,
-    /// The Kubernetes version of the cluster
+    /// The Kubernetes version of the cluster, such as 1.34
     #[arg(long, value_name = "VERSION", default_value_t)]
     kube_version: KubeVersion,
     /// The target

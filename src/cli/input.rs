@@ -67,7 +67,7 @@ pub struct Settings {
     /// The namespace of the jobs; overrides metadata.namespace
     #[arg(short, long, value_name = "NAME")]
     pub namespace: Option<String>,
-    /// The Kubernetes version of the cluster
+    /// The Kubernetes version of the cluster, such as 1.34
     #[arg(long, value_name = "VERSION", default_value_t)]
     pub kube_version: KubeVersion,
     /// The target: plain objects, or the input of an operator or another scheduler

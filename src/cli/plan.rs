@@ -23,6 +23,9 @@ use super::{Failure, Outcome, input, output, seed, template};
     khorovod plan --template review.md.hbs --against old.yaml job.yaml\n  \
     khorovod plan --template-text '{{#each jobs}}{{job}}: {{ranks}} {{/each}}'\n\n\
     A template is in the language Handlebars; docs/ci.md lists fields and helpers.\n\n\
+    With --against, only the change is printed, and -o json prints both. -n and\n\
+    --target also apply to an OLD that is a spec. If it is objects, give the target\n\
+    that rendered them.\n\n\
     --overlay and --set change only the new spec. If OLD used them as well, first\n\
     render OLD, and compare with the rendered objects:\n  \
     khorovod render --no-keys --overlay old/prod.yaml old/job.yaml >/tmp/old.yaml\n  \
@@ -64,6 +67,7 @@ enum FailOn {
     /// The job is new
     New,
     /// Objects change and the run continues
+    #[value(alias = "inPlace")]
     InPlace,
 }
 

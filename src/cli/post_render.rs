@@ -36,7 +36,7 @@ pub struct Args {
     /// Refuse a stream of more than MIB mebibytes
     #[arg(long, value_name = "MIB", default_value = "512", value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
-    /// Also write messages to FILE [default: ~/.local/state/khorovod/post-render.txt]
+    /// Also write messages to FILE, if there are any [default: ~/.local/state/khorovod/post-render.txt]
     #[arg(long, value_name = "FILE")]
     errors: Option<PathBuf>,
 }

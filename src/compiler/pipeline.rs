@@ -202,6 +202,9 @@ fn build(
 pub fn check(text: &Text, inputs: &Inputs) -> Problems {
     let mut stream = Stream::new(inputs);
     for job in stream.jobs(text) {
+        if matches!(inputs.keys, Keys::LeftOut) {
+            stream.check_keys(&job);
+        }
         stream.check_patches(&job);
     }
     stream.finish()

@@ -337,7 +337,7 @@ spec:
           and in place
             metadata.labels.team: a → b
           Kubernetes refuses
-            storage.data.claim.storageClassName: slow cannot become fast; a PersistentVolumeClaim cannot be changed (use another volume name, or delete the claim)
+            storage.data.claim.storageClassName: slow cannot become fast; a PersistentVolumeClaim cannot be changed, except to a larger size (use another volume name, or delete the claim)
           note
             if this spec has run before and the Job of that run still exists, kubectl apply starts nothing: then change spec.runTag
         ");

@@ -269,8 +269,8 @@ fn dry_runs_print_the_calls_and_run_none() {
 fn the_fields_of_a_status() {
     let place = Place::new();
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md")).unwrap();
-    let list = page.split("<!-- fields: status -->\n```text\n").nth(1).unwrap().split("```").next().unwrap();
-    let listed: BTreeSet<&str> = list.lines().collect();
+    let table = page.split("<!-- fields: status -->\n").nth(1).unwrap().split("<!-- end -->").next().unwrap();
+    let listed: BTreeSet<&str> = table.lines().filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect();
     let mut found = BTreeSet::new();
     let mut items = place.running();
     let report = json!({"phase": "waiting", "since": 1_795_676_400, "attempt": 2, "failures": 1, "retries": 3, "lastEnd": "a",
@@ -382,7 +382,7 @@ fn watch_prints_changes_until_the_end() {
     place.answer("objects.1.json", &place.running());
     place.answer("objects.2.json", &place.running());
     place.answer("objects.json", &place.ended(0, "trained"));
-    let (code, out, err) = place.khorovod(&["status", "mnist", "--watch", "--interval", "1"]);
+    let (code, out, err) = place.khorovod(&["status", "mnist", "--watch", "--interval", "1s"]);
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!((code, lines.len()), (0, 2), "{out}{err}");
     assert!(lines[0].contains(": running: ") && lines[1].contains(": trained in 10 min"), "{out}");

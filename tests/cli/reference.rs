@@ -18,8 +18,9 @@ fn page() -> PathBuf {
 /// The fields that the page lists for a command. `?` marks a field that may be absent.
 fn listed(command: &str) -> BTreeSet<String> {
     let page = fs::read_to_string(page()).unwrap();
-    let block = page.split(&format!("<!-- fields: {command} -->\n```text\n")).nth(1).unwrap();
-    block.split("```").next().unwrap().lines().map(str::to_owned).collect()
+    let block = page.split(&format!("<!-- fields: {command} -->\n")).nth(1).unwrap();
+    let rows = block.split("<!-- end -->").next().unwrap().lines();
+    rows.filter_map(|row| Some(row.strip_prefix("| `")?.split('`').next()?.to_owned())).collect()
 }
 
 /// Adds the path of every value that is not null.

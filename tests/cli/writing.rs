@@ -159,7 +159,7 @@ fn what_is_read_is_not_written_over() {
 #[test]
 fn a_folder_is_not_emptied_of_other_jobs_unsaid() {
     let place = place();
-    let named = |name: &str| JOB.replacen("mnist", name, 1);
+    let named = |name: &str| JOB.replacen("mnist", name, 1) + "  ssh: {secretName: team-keys}\n";
     let render = |text: &str| piped(khorovod(place.path()).args(["render", "--no-keys", "-o", "out/"]), text);
     assert_eq!(render(&named("one")).0, 0);
     let (code, _, err) = render(&named("two"));

@@ -523,7 +523,7 @@ class Launcher(Spec):
     - `"deepspeed"`: The launcher of DeepSpeed.
     - `"shell"`: The command itself, in the launcher pod, with hostfile, ssh and MPI ready.
 
-    Example: `"horovodrun"`
+    Example: `"mpirun"`
     """
 
     mpi: Literal["openmpi", "intelmpi", "mpich"] | None = None
@@ -545,8 +545,8 @@ class Launcher(Spec):
     """
 
     runs_in: Literal["ownPod", "firstWorker"] | None = None
-    """The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend` and
-    torchrun.
+    """The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend`, torchrun
+    and `security.apiAccess: false`.
 
     - `"ownPod"`: A pod of its own. A Job runs the launcher and a StatefulSet the workers, which the launcher
     scales.
@@ -742,7 +742,8 @@ class Storage(Spec):
     """
 
     nfs: Nfs | None = None
-    """A directory on an NFS server. The user `security.runAsUser` must be able to write to it.
+    """A directory on an NFS server. The user `security.runAsUser` must be able to write to it. Needs the Pod
+    Security level `baseline`; a claim for an NFS volume does not.
 
     Example: `Nfs(server="10.0.0.1", path="/exports/data")`
     """
@@ -1122,7 +1123,8 @@ class Lifecycle(Spec):
     """
 
     ttl_after_finished: str | None = None
-    """How long Kubernetes keeps the finished Job. The other objects stay until you delete them.
+    """How long Kubernetes keeps the finished Job. Without it, the Job stays until you delete it, as the other
+    objects do.
 
     Example: `"1h"`
     """
@@ -1241,7 +1243,7 @@ class Security(Spec):
 
     - `"restricted"`: Only what the strictest level of Pod Security allows.
     - `"openshift"`: As restricted, and the platform assigns user and group ids.
-    - `"baseline"`: May run as root.
+    - `"baseline"`: May run as root and mount `nfs`.
     - `"privileged"`: May use the network and paths of the host, and RDMA devices.
     """
 
@@ -1286,7 +1288,9 @@ class Security(Spec):
     """
 
     read_only_root_filesystem: bool | None = None
-    """Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes. Default: `True`."""
+    """Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes. `HOME` is `/tmp` if the one
+    of the image is not writable. Default: `True`.
+    """
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -1609,8 +1613,8 @@ class TrainingJobFields(Spec):
 
     name: str
     """The name of the job. The name of every object starts with it. A job has one run at a time: a changed spec
-    with the same name ends the run before. Keep the name short: names of pods add the name of the run and the
-    worker, and have at most 63 characters.
+    with the same name ends the run before. Keep the name short, at most about 36 characters: names of pods
+    add the name of the run and the worker, and have at most 63 characters.
 
     Example: `"mnist"`
     """
@@ -1649,13 +1653,14 @@ class TrainingJobFields(Spec):
     """
 
     command: str | list[str] | None = None
-    """The command of every rank. A list is the program and its arguments; a text runs under `bash -c`.
+    """The command of every rank. A list is the program and its arguments; a text runs under `bash -c`. Required
+    unless `launcher.interactive` is set.
 
     Example: `["python", "train.py"]` or `"python train.py --lr $LR"`
     """
 
     args: list[str] | None = None
-    """Arguments that are appended to the command.
+    """Arguments that are appended to a command that is a list. A command that is a text gets them as `"$@"`.
 
     Example: `["--epochs", "10"]`
     """

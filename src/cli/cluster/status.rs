@@ -10,6 +10,7 @@ use super::connection::{Job, Which, borrowed, now};
 use super::diagnosis::{Phase, State};
 use super::live::View;
 use super::page;
+use super::wait::duration;
 use crate::cli::destination::{Destination, TextOrJson};
 use crate::cli::show::Screen;
 use crate::cli::{Failure, Outcome, output};
@@ -38,9 +39,9 @@ pub struct Args {
     /// Print the state again and again until the job has ended
     #[arg(short, long)]
     watch: bool,
-    /// With --watch, the seconds between two looks
-    #[arg(long, value_name = "SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
-    interval: u64,
+    /// With --watch, the time between two looks, at least 1s
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = duration)]
+    interval: Duration,
     /// Print text (the default) or json, or write to a file that ends in .txt or .json
     #[arg(short, long, value_name = "FORMAT|FILE", value_parser = Destination::<TextOrJson>::parser())]
     output: Option<Destination<TextOrJson>>,
@@ -57,7 +58,14 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         return Err(Failure::Usage("--watch prints to the terminal; leave out the file".to_owned()));
     }
     if args.watch {
-        return watch(&jobs, args.run.as_deref(), format, args.lines, Duration::from_secs(args.interval), screen);
+        return watch(
+            &jobs,
+            args.run.as_deref(),
+            format,
+            args.lines,
+            args.interval.max(Duration::from_secs(1)),
+            screen,
+        );
     }
     let mut states = Vec::new();
     for job in &jobs {

@@ -54,11 +54,13 @@ shape! {
         /// The number of GPUs of all pods of the job, with the spares, and of an elastic job the largest. Counts `workers.gpus`
         /// and GPUs in `workers.resources`, but not those that `patches` add: forbid these with `forbiddenFields`.
         "gpus" gpus: Bounds, example serde_json::json!({"max": 64});
-        /// The most that a run may cost: its GPUs, multiplied by `lifecycle.deadline` in hours.
+        /// The most that a run may cost: its GPUs with the spares, multiplied by `lifecycle.deadline` in hours. A job with GPUs
+        /// must have a deadline.
         "maxGpuHours" max_gpu_hours: Int<1, 100_000_000>, example 2000;
         /// The longest `lifecycle.deadline`. A job must have one.
         "maxDeadline" max_deadline: Duration, example "48h";
-        /// The least strict `security.podSecurityLevel`.
+        /// The least strict `security.podSecurityLevel`, from strict to less strict: `restricted`, `openshift`, `baseline`,
+        /// `privileged`. The spec is checked, not what `patches` add: forbid these with `forbiddenFields`.
         "podSecurityLevel" pod_security_level: PodSecurityLevel, example "restricted";
         /// The images that a job may use. `*` stands for any characters.
         "images" images: Vec<At<Word>>, example serde_json::json!(["ghcr.io/acme/*"]);
@@ -66,8 +68,9 @@ shape! {
         "namespaces" namespaces: Vec<At<Word>>, example serde_json::json!(["ml-*"]);
         /// Fields that a job must set, as paths below `spec`.
         "requiredFields" required_fields: Vec<At<Word>>, example serde_json::json!(["lifecycle.deadline", "workers.memory"]);
-        /// Fields that a job must not set, as paths below `spec`.
-        "forbiddenFields" forbidden_fields: Vec<At<Word>>, example serde_json::json!(["storage.hostPath", "patches"]);
+        /// Fields that a job must not set, as paths below `spec`. A path may continue below `env` and
+        /// `storage.persistentVolume.source`. To forbid paths of the host, forbid all three fields of the example.
+        "forbiddenFields" forbidden_fields: Vec<At<Word>>, example serde_json::json!(["storage.hostPath", "storage.persistentVolume.source.hostPath", "patches"]);
     }
 }
 
@@ -97,6 +100,9 @@ pub fn read(document: &Node, texts: &dyn Texts, problems: &mut Vec<Problem>) -> 
     (problems.len() == before).then_some(expected)
 }
 
+/// Maps whose keys are not declared, such as names of variables. A path may continue below them.
+const FREE: &[&str] = &["env", "storage.persistentVolume.source"];
+
 /// Reports a path if the spec has no such field.
 fn check_path(at: &At<Word>, problems: &mut Vec<Problem>) {
     let mut paths = Vec::new();
@@ -107,7 +113,9 @@ fn check_path(at: &At<Word>, problems: &mut Vec<Problem>) {
             parent => format!("{parent}.{}", field.key),
         }));
     });
-    if !paths.iter().any(|path| path == below_spec(&at.0)) {
+    let is_free =
+        |path: &str| FREE.iter().any(|free| path.strip_prefix(free).is_some_and(|rest| rest.starts_with('.')));
+    if !is_free(below_spec(&at.0)) && !paths.iter().any(|path| path == below_spec(&at.0)) {
         let hint = match nearest(below_spec(&at.0), paths.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "write a path such as `storage.hostPath`; `khorovod explain spec` lists the fields".to_owned(),
@@ -216,7 +224,11 @@ impl Check<'_> {
         let (_, gpus) = self.gpus();
         let Some(deadline) = self.spec.lifecycle.deadline else {
             let message = format!("the job has no deadline, and at most {} GPU hours are expected", limit.0);
-            let hint = "add `lifecycle: {deadline: 24h}`";
+            let hours = u64::from(limit.0).checked_div(gpus).unwrap_or_default();
+            let hint = match hours {
+                0 => "add `lifecycle: {deadline: …}`, and lower the number of GPUs".to_owned(),
+                _ => format!("add `lifecycle: {{deadline: {}}}` or less", format_duration(hours * 3_600)),
+            };
             return (gpus > 0).then(|| self.problem(&["lifecycle"], limit.span, message, hint));
         };
         let hours = (gpus * deadline).div_ceil(3_600);

@@ -44,7 +44,7 @@ pub fn problem(text: &str, whole: Span, empty_stdin: Option<bool>) -> Problem {
         let hint = if has_overlays {
             "an overlay needs a spec to be merged over: `khorovod plan job.yaml --overlay prod.yaml`"
         } else {
-            "give a file, as in `khorovod plan job.yaml`, or pipe a spec to the standard input"
+            "the standard input is a pipe, so no file was read: give one, as in `khorovod plan job.yaml`, or pipe a spec"
         };
         return no_job("the input is empty", first, hint);
     }

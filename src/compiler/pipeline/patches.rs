@@ -20,7 +20,7 @@ use crate::yaml::{Entry, Node};
 codes! {
     /// A patch that selects no object
     ///
-    /// The job has no object with the kind and name of the patch's `target`. `khorovod plan` lists the objects. `kind: Pod`
+    /// The job has no object with the kind and name of the patch's `target`. `khorovod plan --all` lists the objects. `kind: Pod`
     /// selects the pod templates, in the objects of every target.
     Error UNUSED_PATCH = "unused-patch";
 
@@ -138,7 +138,7 @@ fn find_lasting(patch: &Node, before: &Json, of: Type) -> Option<Problem> {
 /// The hint for a patch that selects no object.
 fn hint_for_target(patch: &Patch, target: &Facts, objects: &[Object<'_>]) -> String {
     let plan = if target.own_workloads { "plan".to_owned() } else { format!("plan --target {}", target.name) };
-    let lists = format!("`khorovod {plan}` lists the objects");
+    let lists = format!("`khorovod {plan} --all` lists the objects");
     let kind = patch.kind.as_deref();
     let has_kind = objects.iter().any(|object| kind == Some(object.kind));
     match kind {

@@ -40,12 +40,20 @@ codes! {
 
     /// There is no seed for the ssh keys
     ///
-    /// Launcher and workers authenticate each other with ssh keys. khorovod does not generate random keys, because each
-    /// render would then change the Secret. Choose one:
+    /// Launcher and workers authenticate each other with ssh keys. The keys are not random, because each render would then
+    /// change the Secret: they derive from a seed. `render` and `run` create one in your home folder at the first use, unless the
+    /// variable `CI` is set; the other commands do not. Choose one:
     /// - Set a seed of 32 bytes with `--ssh-seed FILE` or `KHOROVOD_SSH_SEED`. To create a seed file, run
     ///   `head -c 32 /dev/urandom > seed && chmod 600 seed`.
     /// - Create a Secret once with `khorovod keygen NAME | kubectl apply -f -`, and set `spec.ssh.secretName` to its name.
     Error NO_KEYS = "no-ssh-keys";
+
+    /// The ssh Secret of the run is left out
+    ///
+    /// With `--no-keys`, the objects contain no Secret, but the pods mount one and wait until it exists. Without
+    /// `spec.ssh.secretName` its name contains the name of the run, which changes with the spec. Create a Secret once with
+    /// `khorovod keygen NAME | kubectl apply -f -`, and set `spec.ssh.secretName` to its name.
+    Note LEFT_OUT_KEYS = "left-out-keys";
 }
 
 /// A job of the stream.
@@ -265,15 +273,26 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Reports a job that needs ssh keys if there is no seed.
-    fn check_keys(&mut self, job: &Job) {
+    /// Reports a job that needs ssh keys if there is no seed, or if its Secret is left out.
+    pub fn check_keys(&mut self, job: &Job) {
         let has_other_keys = job.spec.target.ssh_keys != SshKeys::Ours || job.spec.ssh.secret.is_some();
-        let needs_keys = job.spec.launcher.kind != LauncherKind::Torchrun && !has_other_keys;
-        if needs_keys && matches!(self.inputs.keys, Keys::Missing) {
+        if job.spec.launcher.kind == LauncherKind::Torchrun || has_other_keys {
+            return;
+        }
+        if matches!(self.inputs.keys, Keys::Missing) {
             let problem = Problem::new(&NO_KEYS, job.name, "there is no seed for the ssh keys of this job");
             self.problems.push(problem.hint(
                 "set `--ssh-seed FILE` or `KHOROVOD_SSH_SEED`, or set `spec.ssh.secretName` to the name of a Secret; `khorovod explain no-ssh-keys` shows how",
             ));
+        } else if matches!(self.inputs.keys, Keys::LeftOut) {
+            let problem = Problem::new(
+                &LEFT_OUT_KEYS,
+                job.name,
+                "the objects of this job contain no ssh Secret, and its pods wait for one",
+            );
+            self.problems.push(
+                problem.hint("set `spec.ssh.secretName` to the name of a Secret that `khorovod keygen` has created"),
+            );
         }
     }
 

@@ -20,10 +20,10 @@ pub fn starts_run(patch: &Patch, spec: &Spec) -> bool {
     }
 }
 
-/// Whether the name pattern of a patch matches a workload. The name of the run is not known yet, so six dashes replace it: a
-/// pattern can match it only with `*`.
+/// Whether the name pattern of a patch matches a workload. Names of workloads contain the name of the run, which is computed
+/// later. Dashes take its place, because no run has such a name: only a `*` in the pattern matches them.
 fn names_workload(patch: &Patch, spec: &Spec) -> bool {
-    let stem = [&spec.name, "-------"].concat();
+    let stem = [&spec.name, "-", "------"].concat();
     if !spec.target.own_workloads || Shape::of(spec) != Shape::StatefulSet {
         return patch.has_name(&stem);
     }

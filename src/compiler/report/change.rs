@@ -183,7 +183,7 @@ fn note_on_worker_claims(volume: &Volume) -> Option<String> {
 pub(super) const NOTE_ON_EARLIER_RUN: &str = "if this spec has run before and the Job of that run still exists, kubectl apply starts nothing: then change spec.runTag";
 
 const CLAIM_IS_IMMUTABLE: &str =
-    "a PersistentVolumeClaim cannot be changed (use another volume name, or delete the claim)";
+    "a PersistentVolumeClaim cannot be changed, except to a larger size (use another volume name, or delete the claim)";
 
 /// The sentence for a change that Kubernetes rejects.
 pub(super) fn refusal(difference: &Difference, reason: &str) -> String {

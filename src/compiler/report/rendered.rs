@@ -78,21 +78,48 @@ impl JobObject {
     }
 }
 
-/// The change of each job between two lists of objects. Jobs are matched by name and namespace.
+/// The name and the namespace of a job.
+type JobKey<'a> = (&'a str, Option<&'a str>);
+
+/// The change of each job between two lists of objects. Jobs are matched by name and namespace. A job without a namespace also
+/// matches the job of that name in a cluster, where every object has one, if there is only one.
 pub(crate) fn against_rendered(old: &[JobObject], new: &[JobObject]) -> Vec<Change> {
-    let mut jobs: Vec<(&str, Option<&str>)> = Vec::new();
-    for object in new.iter().chain(old) {
-        let job = (object.job.as_str(), object.namespace.as_deref());
-        if !jobs.contains(&job) {
-            jobs.push(job);
+    let old_jobs: Vec<(JobKey, &JobObject)> = old.iter().map(|object| (key(object), object)).collect();
+    let new_jobs: Vec<(JobKey, &JobObject)> = new.iter().map(|object| (matching(object, old), object)).collect();
+    let mut jobs: Vec<JobKey> = Vec::new();
+    for (job, _) in new_jobs.iter().chain(&old_jobs) {
+        if !jobs.contains(job) {
+            jobs.push(*job);
         }
     }
-    jobs.into_iter().map(|job| change(job, &objects_of(old, job), &objects_of(new, job))).collect()
+    jobs.into_iter().map(|job| change(job, &objects_of(&old_jobs, job), &objects_of(&new_jobs, job))).collect()
+}
+
+/// The job of an object.
+fn key(object: &JobObject) -> JobKey<'_> {
+    (&object.job, object.namespace.as_deref())
+}
+
+/// The job in the old objects that a new object belongs to.
+fn matching<'a>(object: &'a JobObject, old: &'a [JobObject]) -> JobKey<'a> {
+    if object.namespace.is_some() {
+        return key(object);
+    }
+    let mut namespaces: Vec<_> =
+        old.iter().filter(|other| other.job == object.job).map(|other| &other.namespace).collect();
+    namespaces.sort_unstable();
+    namespaces.dedup();
+    match namespaces.as_slice() {
+        [Some(only)] if old.iter().any(|other| other.job == object.job && other.is_from_cluster) => {
+            (&object.job, Some(only))
+        }
+        _ => key(object),
+    }
 }
 
 /// The objects of one job.
-fn objects_of<'a>(all: &'a [JobObject], job: (&str, Option<&str>)) -> Vec<&'a JobObject> {
-    all.iter().filter(|object| (object.job.as_str(), object.namespace.as_deref()) == job).collect()
+fn objects_of<'a>(all: &[(JobKey, &'a JobObject)], job: JobKey) -> Vec<&'a JobObject> {
+    all.iter().filter(|(of, _)| *of == job).map(|(_, object)| *object).collect()
 }
 
 /// The consequence of a difference.
@@ -310,6 +337,24 @@ mod tests {
         let all = against_rendered(&job_objects(&old), &job_objects(&new));
         let effects: Vec<_> = all.iter().map(|change| (change.namespace.as_deref(), change.effect)).collect();
         assert_eq!(effects, [(Some("team"), Effect::New), (None, Effect::Gone)]);
+    }
+
+    #[test]
+    fn a_job_without_a_namespace_matches_the_only_one_in_a_cluster() {
+        let new = objects("bcdfgh", "a:1", "1Ti", "fast");
+        let live =
+            |namespace: &str| new.replace("metadata:\n", &format!("metadata:\n  uid: 1a\n  namespace: {namespace}\n"));
+        let effects = |old: &str| -> Vec<_> {
+            let all = against_rendered(&job_objects(old), &job_objects(&new));
+            all.into_iter().map(|change| (change.namespace, change.effect)).collect()
+        };
+        let team = Some("team".to_owned());
+        assert_eq!(effects(&live("team")), [(team.clone(), Effect::Nothing)]);
+        let two = format!("{}---\n{}", live("team"), live("other"));
+        assert_eq!(
+            effects(&two),
+            [(None, Effect::New), (team, Effect::Gone), (Some("other".to_owned()), Effect::Gone)]
+        );
     }
 
     #[test]

@@ -30,7 +30,7 @@ codes! {
     /// A merge key (`<<`)
     ///
     /// YAML 1.2 removed merge keys, and parsers merge in different ways. Write the keys in each map. To share fields
-    /// between jobs, use an overlay: `khorovod render --overlay base.yaml job.yaml`.
+    /// between jobs, put them into an overlay: `khorovod render --overlay common.yaml job.yaml`.
     Error MERGE_KEY = "yaml-merge-key";
 
     /// A tag such as `!!str` or `!secret`

@@ -154,7 +154,7 @@ shape! {
         "retriesResetAfter" retries_reset_after: PeriodOrNever, default "1h", example "6h";
         /// Exit codes of the training after which no further attempt starts. Not with torchrun, which does not pass on the exit codes of its ranks.
         "finalExitCodes" final_exit_codes: Vec<At<Int<1, 255>>>, example json!([2, 64]);
-        /// How long Kubernetes keeps the finished Job. The other objects stay until you delete them.
+        /// How long Kubernetes keeps the finished Job. Without it, the Job stays until you delete it, as the other objects do.
         "ttlAfterFinished" ttl_after_finished: Duration, example "1h";
         /// Whether the workers and their GPUs are kept after the end of the run, until you delete them. Otherwise the launcher scales the workers to zero. Only with `launcher.runsIn: ownPod`, so not with torchrun.
         "keepWorkers" keep_workers: bool, default false;
@@ -227,7 +227,7 @@ shape! {
         "serviceAccountName" service_account_name: ObjectName, example "trainer";
         /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. Without it, Kubernetes does not replace a pod on a dead node until you delete the node.
         "apiAccess" api_access: bool, default true;
-        /// Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes.
+        /// Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes. `HOME` is `/tmp` if the one of the image is not writable.
         "readOnlyRootFilesystem" read_only_root_filesystem: bool, default true;
     }
 }
@@ -246,7 +246,7 @@ choice! {
     PodSecurityLevel -> spec::PodSecurityLevel {
         "restricted" => spec::PodSecurityLevel::Restricted, "Only what the strictest level of Pod Security allows.";
         "openshift" => spec::PodSecurityLevel::OpenShift, "As restricted, and the platform assigns user and group ids.";
-        "baseline" => spec::PodSecurityLevel::Baseline, "May run as root.";
+        "baseline" => spec::PodSecurityLevel::Baseline, "May run as root and mount `nfs`.";
         "privileged" => spec::PodSecurityLevel::Privileged, "May use the network and paths of the host, and RDMA devices.";
     }
 }

@@ -25,7 +25,7 @@ shape! {
         "existingClaim" existing_claim: ObjectName, example "team-nfs";
         /// One PersistentVolumeClaim per worker. It stays when the job is deleted. Only with `launcher.runsIn: ownPod`, so not with torchrun.
         "perWorker" per_worker: Claim, example json!({"size": "100Gi"});
-        /// A directory on an NFS server. The user `security.runAsUser` must be able to write to it.
+        /// A directory on an NFS server. The user `security.runAsUser` must be able to write to it. Needs the Pod Security level `baseline`; a claim for an NFS volume does not.
         "nfs" nfs: Nfs, example json!({"server": "10.0.0.1", "path": "/exports/data"});
         /// A PersistentVolume that khorovod renders, with its claim.
         "persistentVolume" persistent_volume: PersistentVolume, example json!({"size": "1Ti", "source": {"nfs": {"server": "10.0.0.1", "path": "/data"}}});

@@ -42,7 +42,7 @@ shape! {
 shape! {
     /// The name of the job, its namespace, and the labels and annotations of its objects.
     Metadata {
-        /// The name of the job. The name of every object starts with it. A job has one run at a time: a changed spec with the same name ends the run before. Keep the name short: names of pods add the name of the run and the worker, and have at most 63 characters.
+        /// The name of the job. The name of every object starts with it. A job has one run at a time: a changed spec with the same name ends the run before. Keep the name short, at most about 36 characters: names of pods add the name of the run and the worker, and have at most 63 characters.
         "name" (required) name: Label, example "mnist";
         /// The namespace of every object. `-n` overrides it. Without both, the objects name no namespace, and the permissions of the launcher are for `default`; in a chart, it is that of the release.
         "namespace" namespace: Namespace, example "team-a";
@@ -60,9 +60,9 @@ shape! {
         "image" (required) image: Image, example "ghcr.io/acme/mnist:1.4";
         /// Any text that becomes part of the identity of the run. Change it to run an unchanged spec again. The Job of the run before stays until you delete it.
         "runTag" run_tag: Text, example "2";
-        /// The command of every rank. A list is the program and its arguments; a text runs under `bash -c`.
+        /// The command of every rank. A list is the program and its arguments; a text runs under `bash -c`. Required unless `launcher.interactive` is set.
         "command" command: CommandLine, example json!(["python", "train.py"]), example "python train.py --lr $LR";
-        /// Arguments that are appended to the command.
+        /// Arguments that are appended to a command that is a list. A command that is a text gets them as `"$@"`.
         "args" args: Vec<At<Text>>, example json!(["--epochs", "10"]);
         /// The working directory of the ranks. Default: that of the image.
         "workingDir" working_dir: Path, example "/workspace";

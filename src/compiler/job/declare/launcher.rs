@@ -13,12 +13,12 @@ shape! {
     /// The program that starts the ranks, and the pod it runs in. With torchrun, and with `runsIn: firstWorker`, the launcher is the pod with index 0.
     Launcher {
         /// The program that starts the ranks.
-        "kind" (required) kind: LauncherKind, default "mpirun", example "horovodrun";
+        "kind" (required) kind: LauncherKind, default "mpirun", example "mpirun";
         /// The MPI in the image.
         "mpi" mpi: Mpi, default "openmpi", example "mpich";
         /// Arguments of the launcher program. khorovod adds the number of ranks, the hosts, the ssh settings and the bounds of `elastic`; for mpirun also `--bind-to none` and an option that starts each line of output with its rank, if you do not set these. `khorovod plan` prints the whole command.
         "args" args: Vec<At<Word>>, example json!(["--bind-to", "socket"]);
-        /// The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend` and torchrun.
+        /// The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend`, torchrun and `security.apiAccess: false`.
         "runsIn" runs_in: LauncherPod, example "firstWorker";
         /// Whether the launcher pod is one more host beside the workers, with the same resources.
         "runsRanks" runs_ranks: bool, default false;

@@ -45,8 +45,8 @@ codes! {
 
     /// `launcher.args` sets the number of ranks
     ///
-    /// khorovod passes the number of ranks, which is the sum of the slots of all workers. With another number, GPUs would
-    /// be idle or ranks would have no GPU.
+    /// khorovod passes the number of ranks itself, in total and per worker, from `workers.replicas` and
+    /// `workers.slotsPerWorker`. With another number, GPUs would be idle or ranks would have no GPU.
     Error RANKS_IN_ARGS = "ranks-in-args";
 
     /// A launcher option that khorovod sets itself
@@ -344,6 +344,23 @@ fn own_options(kind: LauncherKind, mpi: Mpi) -> (&'static [&'static str], &'stat
     }
 }
 
+/// The number that an option of a launcher must have, and what it counts.
+fn own_count(option: &str, case: &Case<'_>, np: u64) -> (u64, String) {
+    let groups = &case.spec.groups;
+    match option {
+        "--nnodes" | "--num_nodes" => {
+            let workers = groups.iter().map(|group| u64::from(group.replicas)).sum();
+            (workers, format!("the job has {workers} workers"))
+        }
+        "--nproc-per-node" | "--nproc_per_node" | "--num_gpus" | "--slots-per-host" | "-ppn" | "-perhost" | "-N"
+        | "-npernode" | "--npernode" => {
+            let slots = groups.first().map_or(0, |group| u64::from(group.slots));
+            (slots, format!("each worker has {slots} ranks"))
+        }
+        _ => (np, format!("the workers have {np} ranks")),
+    }
+}
+
 fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if !case.could_read(&["launcher.kind", "launcher.mpi", "launcher.args", "workers"]) {
         return;
@@ -375,9 +392,10 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let value = value.or_else(|| args.get(index + 1).map(|next| next.0.as_str())).unwrap_or_default();
         let problem = match ranks {
             true => {
-                let message = match value.parse() == Ok(np) {
-                    true => format!("khorovod passes `{name} {np}` itself"),
-                    false => format!("`{name} {value}` in `launcher.args`, but the workers have {np} ranks"),
+                let (own, fact) = own_count(name, case, np);
+                let message = match value.parse() == Ok(own) {
+                    true => format!("khorovod passes `{name} {own}` itself"),
+                    false => format!("`{name} {value}` in `launcher.args`, but {fact}"),
                 };
                 let problem = Problem::new(&RANKS_IN_ARGS, word.span, message);
                 let workers = case.body.workers.as_ref().map_or(case.top, |at| at.key);

@@ -42,7 +42,7 @@ codes! {
     /// Elastic training with worker groups, spares, or ranks in the launcher pod
     ///
     /// Elastic workers come and go, so they must all be equal, and the launcher must not be one of them. An elastic job
-    /// continues with fewer workers, up to `maxReplicas`, so it needs no spares.
+    /// continues with the workers that are left, at least `minReplicas`, so it needs no spares.
     Error ELASTIC_WORKERS = "elastic-workers";
 
     /// A setting of `collective` that a variable in `env` overrides

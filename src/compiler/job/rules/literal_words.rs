@@ -24,6 +24,13 @@ codes! {
     /// trained. Remove the `&`, or end the command with `wait`.
     Warning NOT_WAITED_FOR = "not-waited-for";
 
+    /// Arguments that the command does not read
+    ///
+    /// A command that is a text is a script for bash, and so is the word after `bash -c`. It gets `args` as `"$@"`, and they
+    /// have no effect if the script does not use that: with `command: python train.py` and `args: [--lr, "0.1"]`, the program
+    /// gets no arguments. Write a list, `[python, train.py]`, or the arguments in the script.
+    Warning IGNORED_ARGS = "ignored-args";
+
     /// A variable of another system, which pods do not have
     ///
     /// Slurm and SkyPilot set variables such as `SLURM_PROCID` and `SKYPILOT_NODE_RANK`, and many clusters set `SCRATCH`. In
@@ -31,6 +38,30 @@ codes! {
     /// torchrun sets `RANK`, `LOCAL_RANK` and `WORLD_SIZE`; Open MPI sets `OMPI_COMM_WORLD_RANK`,
     /// `OMPI_COMM_WORLD_LOCAL_RANK` and `OMPI_COMM_WORLD_SIZE`. Or set the variable in `env`.
     Warning UNSET_VARIABLE = "unset-variable";
+}
+
+/// Whether a script reads its arguments.
+fn reads_arguments(script: &str) -> bool {
+    ["$@", "$*", "${@", "${*", "$#", "$1", "${1", "$0", "${0"].iter().any(|name| script.contains(name))
+}
+
+/// `args` that a command for a shell does not read.
+fn ignored_args(command: &Node, args: &Node) -> Option<Problem> {
+    let script = match &command.kind {
+        Kind::Scalar { text, .. } => text.as_ref(),
+        Kind::List(items) => {
+            let words = texts(items);
+            let [(_, program), (_, option), (_, script), ..] = words.as_slice() else { return None };
+            let is_shell = SHELLS.contains(&program.rsplit('/').next().unwrap_or(program));
+            (is_shell && option.starts_with('-') && option.ends_with('c')).then_some(*script)?
+        }
+        Kind::Map(_) => return None,
+    };
+    let is_ignored = !args.items().is_empty() && !reads_arguments(script);
+    is_ignored.then(|| {
+        Problem::new(&IGNORED_ARGS, args.span, "the script in `command` does not read these arguments")
+            .hint("write `\"$@\"` in the script where they belong, or write them there instead")
+    })
 }
 
 /// Words that join commands or redirect output in a shell.
@@ -45,6 +76,9 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         unset_variable(case, words, problems);
     }
     let shell = spec.get("command").is_some_and(|command| matches!(command.kind, Kind::Scalar { .. }));
+    if let (Some(command), Some(args)) = (spec.get("command"), spec.get("args")) {
+        problems.extend(ignored_args(command, args));
+    }
     if let Some(args) = spec.get("args").filter(|_| !shell) {
         arguments(args, "write it in `command` as a string, which runs under bash", problems);
     }

@@ -54,7 +54,7 @@ impl Script<'_, '_, '_> {
                 self.kept(
                     row,
                     field::LIFECYCLE_RETRIES,
-                    if again { "with the default of 3, failed training is started again, too" } else { "" },
+                    if again { "training that fails is started again, too" } else { "" },
                 );
             }
             Meaning::Hold => {
