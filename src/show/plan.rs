@@ -64,6 +64,9 @@ fn job(report: &Report, render: &str, all: bool) -> String {
         table.words("hosts", report.workers.iter().map(hosts));
     }
     table.words("spares", report.workers.iter().filter(|group| group.spares > 0).map(spares));
+    if let Some(hours) = report.cost.most_hours {
+        table.row("costs", format!("at most {}, until the deadline", count(hours, "GPU hour")));
+    }
     if let Some((least, most)) = report.elastic {
         table.row("elastic", format!("{least} to {most} workers"));
     }

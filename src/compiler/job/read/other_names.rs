@@ -85,6 +85,7 @@ const NAMES: &[(&str, &str)] = &[
     ("np", "spec.workers"),
     ("ranks", "spec.workers"),
     ("numGpus", "spec.workers.gpus"),
+    ("nvidia.com/gpu", "spec.workers.gpus"),
     ("numMachines", "spec.workers.replicas"),
     ("numProcesses", "spec.workers"),
     ("numWorkers", "spec.workers.replicas"),
