@@ -51,8 +51,11 @@ workflows() {
         ! grep -nE 'uses:' .github/workflows/*.yaml | grep -vE '@[0-9a-f]{40} # v[0-9.]+$'
 }
 
-# The shell blocks of the docs that need no cluster.
-blocks() { cargo build --locked --quiet && tests/blocks/blocks.py "${CARGO_TARGET_DIR:-target}/debug/khorovod"; }
+# The shell blocks of the docs that need no cluster, and the specs of the chaos bench.
+blocks() {
+    local binary=${CARGO_TARGET_DIR:-target}/debug/khorovod
+    cargo build --locked --quiet && tests/blocks/blocks.py "$binary" && python3 -B bench/chaos/specs.py "$binary"
+}
 
 # The docs as a book: links, anchors, and results of its search.
 book() {

@@ -78,7 +78,7 @@ class Training:
             "workers": {"replicas": RANKS, "gpus": GPUS, "slotsPerWorker": 1, "cpu": "1", "memory": "1Gi", "shm": "64Mi"},
                         "lifecycle": {"checkpoint": {"signal": "SIGUSR1", "gracePeriod": f"{GRACE}s"}, "retries": 5, "retriesResetAfter": "10s"},
             "storage": [{"name": "record", "mountPath": "/record", "claim": {
-                "size": "1Gi", "storageClass": self.case.namespace, "accessModes": ["ReadWriteMany"]}}],
+                "size": "1Gi", "storageClassName": self.case.namespace, "accessModes": ["ReadWriteMany"]}}],
             "placement": {"nodeSelector": {"khorovod.test/pool": self.name},
                           "tolerations": [{"key": "khorovod.test/doomed", "operator": "Exists"}]},
             "patches": [{"target": {"kind": kind}, "patch": {"spec": {"template": {"spec": {"affinity": of}}}}}
@@ -115,7 +115,7 @@ class Training:
         objects += [
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "programs"}, "data": spec["code"]["files"]},
             {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "record"}, "spec": {
-                "storageClassName": claim["storageClass"], "accessModes": claim["accessModes"],
+                "storageClassName": claim["storageClassName"], "accessModes": claim["accessModes"],
                 "resources": {"requests": {"storage": claim["size"]}}}}]
         return "\n---\n".join(map(json.dumps, objects))
 
