@@ -51,8 +51,8 @@ shape! {
         "workers" workers: Bounds, example serde_json::json!({"max": 16});
         /// The number of ranks.
         "ranks" ranks: Bounds, example 32;
-        /// The number of GPUs of all pods of the job, with the spares, and of an elastic job the largest. Counts `workers.gpus`
-        /// and GPUs in `workers.resources`, but not those that `patches` add: forbid these with `forbiddenFields`.
+        /// The number of GPUs of all pods of the job, with the spares. For an elastic job, the number with `maxReplicas` workers.
+        /// Counts `workers.gpus` and GPUs in `workers.resources`, but not those that `patches` add: forbid these with `forbiddenFields`.
         "gpus" gpus: Bounds, example serde_json::json!({"max": 64});
         /// The most that a run may cost: its GPUs with the spares, multiplied by `lifecycle.deadline` in hours. A job with GPUs
         /// must have a deadline.

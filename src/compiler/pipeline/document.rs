@@ -51,7 +51,8 @@ fn has_secret(variable: &str, node: &Node) -> bool {
         Kind::List(items) => items.iter().any(|item| has_secret("", item)),
         Kind::Map(entries) => entries.iter().any(|entry| match (entry.key.as_str(), &entry.value.kind) {
             ("env", Kind::Map(variables)) => variables.iter().any(|one| has_secret(&one.key, &one.value)),
-            // Also below a variable with a map, which refers to a Secret: its texts are names, not the value of the variable.
+            // The value of a variable may be a map that refers to a Secret. The texts in this map are names of objects and keys,
+            // so they are checked without the name of the variable.
             _ => has_secret("", &entry.value),
         }),
         Kind::Scalar { text, .. } => {

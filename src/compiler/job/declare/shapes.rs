@@ -39,7 +39,8 @@ macro_rules! shape {
             $($(#[doc = $doc])+ pub $field: Option<$crate::job::read::At<$type>>,)+
         }
 
-        // The value of each field that has a default. Some are only for the schema: what they stand for takes them itself.
+        // Returns the value of each field that has a default. Not all of these functions are called: some defaults are
+        // declared for the schema, and the code that resolves the field computes the same value.
         #[allow(dead_code)]
         impl $name {
             $($(
