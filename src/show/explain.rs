@@ -126,9 +126,12 @@ fn properties<'a>(root: &'a Value, schema: &'a Value) -> impl Iterator<Item = (&
     parts(root, schema).into_iter().filter_map(|part| part["properties"].as_object()).flatten()
 }
 
+/// The schema of the field at a path. A key of a map with free names, such as a variable in `env`, stands for its value.
 fn find<'a>(root: &'a Value, schema: &'a Value, words: &[&str]) -> Option<&'a Value> {
     let Some((first, rest)) = words.split_first() else { return Some(schema) };
-    properties(root, schema).filter(|(name, _)| name == first).find_map(|(_, field)| find(root, field, rest))
+    let named = properties(root, schema).filter(|(name, _)| name == first).map(|(_, field)| field);
+    let values = parts(root, schema).into_iter().filter_map(|part| part.get("additionalProperties"));
+    named.chain(values.filter(|value| value.is_object())).find_map(|field| find(root, field, rest))
 }
 
 /// The field that has this value in its enum, and its path.
@@ -250,6 +253,10 @@ fn nearest(root: &Value, topic: &str) -> String {
     if let Some(spec) = find(root, root, &["spec"]) {
         fields(root, spec, "", 4, &mut names);
     }
+    let expectations = crate::expectations_schema();
+    if let Some(expect) = find(&expectations, &expectations, &["expect"]) {
+        fields(&expectations, expect, "expect", 2, &mut names);
+    }
     let topic = topic.strip_prefix("spec.").unwrap_or(topic);
     let near = |name: &String| {
         let last = name.rsplit('.').next().unwrap_or(name);
@@ -317,9 +324,18 @@ mod tests {
     }
 
     #[test]
+    fn a_name_in_a_map_is_explained_as_its_value() {
+        for path in ["env.NAME", "spec.env.NAME", "env.NAME.secretKeyRef", "placement.nodeSelector.gpu"] {
+            assert!(explain(path).is_ok_and(|page| page.contains("type ")), "{path}: {:?}", explain(path));
+        }
+        assert!(explain("env.NAME.other").is_err());
+    }
+
+    #[test]
     fn a_misspelled_field_has_suggestions() {
         assert!(nearest(&schema(), "workers.gpu").contains("did you mean workers.gpus"));
         assert!(nearest(&schema(), "gpsu").contains("workers.gpus"));
+        assert!(nearest(&schema(), "maxGpuHours").contains("did you mean expect.maxGpuHours"));
         assert!(nearest(&schema(), "zzzz").contains("explain spec"));
     }
 }
