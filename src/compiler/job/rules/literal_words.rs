@@ -14,8 +14,9 @@ codes! {
     /// The words of a list are passed to the program unchanged: `$DATA` is not expanded, and `&&`, `|` and `>` are ordinary
     /// words. To use a shell, write the command as a string, which runs under `bash -c`:
     /// `command: python train.py --data $DATA`. In a list, write an option and its value as two words. Replace the dashes
-    /// and quotes of a word processor. The same is true for `args` and `launcher.args`. In values of `env`, only `$(NAME)`
-    /// is expanded. A file in `code.files` contains the given text; a path is not read.
+    /// and quotes of a word processor. The same is true for `args` and `launcher.args`. Values of `env` are literal,
+    /// too: neither `$NAME` nor Kubernetes' `$(NAME)` is expanded. A file in `code.files` contains the given text; a path is
+    /// not read.
     Warning LITERAL_WORD = "literal-word";
 
     /// A command that runs in the background
@@ -340,9 +341,8 @@ fn value_of(name: &str, text: &str, span: Span) -> Option<Problem> {
     if quotes {
         return typeset(span, text, Some(text));
     }
-    // Kubernetes expands `$(NAME)`.
-    let open = shell_variable(text).filter(|open| !open.starts_with("$("))?;
-    let known = open.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b"${}_".contains(&b));
+    let open = shell_variable(text)?;
+    let known = open.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b"$(){}_".contains(&b));
     let message = format!("`{open}` is not expanded here: `{name}` has it unchanged");
     let hint = match name {
         "PATH" | "LD_LIBRARY_PATH" | "PYTHONPATH" => {
