@@ -136,8 +136,8 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
                 false if own_workloads => None,
                 false => Some("OnFailure"),
             },
-            // On SIGTERM the ranks first save their checkpoints, which may take as long to upload. Then a launcher releases the GPUs
-            // before it exits.
+            // On SIGTERM the ranks first save their checkpoints. An upload of the checkpoints may take the same time
+            // again. Then a launcher releases the GPUs before it exits.
             termination_grace_period_seconds: spec.lifecycle.checkpoint.grace_period
                 * if plan.uploads().is_empty() { 1 } else { 2 }
                 + if kind.launches() { RELEASE_TIME } else { EXIT_TIME },

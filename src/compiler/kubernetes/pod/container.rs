@@ -201,7 +201,8 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
         value: None,
         value_from: Some(ValueFrom::Field { field_path }),
     });
-    // A volume's uploads belong to the Job, whose next pods continue from them. The label exists in every version of Kubernetes.
+    // Uploads are marked with the uid of the Job, so that the next pod of the Job continues from them. The label that
+    // contains the uid exists in every version of Kubernetes.
     let launches = !matches!(kind, PodKind::Worker(_)) && !plan.uploads().is_empty();
     let job_field = launches.then_some(("KHOROVOD_JOB_UID", "metadata.labels['controller-uid']"));
     let own_fields = OWN_FIELDS.into_iter().chain(job_field).map(|(name, field_path)| Env {
@@ -235,7 +236,8 @@ fn user_variable(var: &EnvVar) -> Env<'_> {
     Env { name: &var.name, value, value_from }
 }
 
-/// Escapes a value: Kubernetes replaces `$(NAME)` by the variable and `$$` by `$`, and no other target does.
+/// Escapes a value, so that it reaches the container unchanged: Kubernetes replaces `$(NAME)` by the value of a
+/// variable, and `$$` by `$`.
 fn literal(value: &str) -> Text<'_> {
     match value.contains("$(") || value.contains("$$") {
         true => Text::Owned(value.replace('$', "$$")),
