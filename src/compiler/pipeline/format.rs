@@ -98,7 +98,7 @@ impl Formatter<'_> {
         self.text[line..at].bytes().all(|byte| byte == b' ').then_some(at - line)
     }
 
-    /// The text of `range`, which contains the value.
+    /// The text of `range`, with the value in it formatted.
     fn value(&self, node: &Node, path: &str, range: Range<usize>) -> String {
         let inside = node.span.start >= self.offset && range.contains(&self.start(node));
         let formatted = match &node.kind {

@@ -282,7 +282,8 @@ fn annotations(document: &mut Node) -> Option<&mut Vec<Entry>> {
     Some(entries)
 }
 
-/// Removes the annotations of tools that do not apply to the objects: all except those that contain the file.
+/// Removes the annotations with which tools track a resource, except those with the path of its file and its index in
+/// the file. The others do not apply to the objects.
 fn drop_annotations(document: &mut Node) {
     if let Some(annotations) = annotations(document) {
         annotations.retain(|Entry { key, .. }| {

@@ -70,7 +70,7 @@ pub struct Job {
     pub source_comment: String,
     /// The document after overlays and settings; set only by [`Stream::with_documents`].
     pub document: Option<Node>,
-    /// The same for the objects.
+    /// The document in the form in which the objects keep it.
     pub kept: Document,
     pub spec: Spec,
 }

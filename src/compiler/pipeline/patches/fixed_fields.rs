@@ -171,7 +171,7 @@ impl Search<'_> {
         self.two_sources(after, path)
     }
 
-    /// Searches volumes and variables that got a second source, beside the one that they had.
+    /// Searches for volumes and variables to which a patch gives a second source.
     fn two_sources(&self, pod: &Json, path: &[String]) -> Option<Change> {
         let volume = items(pod.get("volumes")).find(|volume| volume.as_object().is_some_and(|fields| fields.len() > 2));
         if let Some(volume) = volume {
@@ -204,7 +204,7 @@ impl Search<'_> {
         Change { path, message, hint: hint.into() }
     }
 
-    /// The change of a list that lacks an item which must remain.
+    /// The change of a list from which a patch removes an item that must remain.
     fn removed(&self, list: &[String], item: &str, what: &str) -> Change {
         let message = format!("the patch removes {what}, from `{}` of a {}", list.join("."), self.kind);
         let hint = "write only the items that you add or change: the others remain";
