@@ -115,8 +115,10 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
     let first = plan.first_host();
     let slots = spec.groups.first().map_or(1, |group| group.slots);
     set(env, "PET_NPROC_PER_NODE", slots.to_string());
-    // In a Slurm job the batch script starts all agents again. In pods the script of the agents does: torchrun alone would start only
-    // its own ranks again, beside those of the other agents. Without a restart it would wait five minutes for these.
+    // How often torchrun itself restarts its ranks. In a Slurm job it does not, because the batch script starts all
+    // agents again. In pods, `agents.py` starts all agents again when it detects the first restart: torchrun alone
+    // restarts only the ranks of its own pod. Without that restart, torchrun would wait five minutes for the other
+    // agents.
     let restarts = match &spec.elastic {
         _ if !spec.target.has_pods => 0,
         Some(_) => spec.lifecycle.retries,
