@@ -142,7 +142,8 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
         return change;
     }
     let run = |objects: &[&JobObject]| {
-        // The ConfigMap `JOB-current` belongs to no run. It contains the name of the current run; a cluster may have objects of others.
+        // The ConfigMap `<job>-current` belongs to no run and contains the name of the current one. A cluster may also
+        // have objects of other runs.
         let current = objects.iter().find_map(|object| object.value["data"]["run"].as_str());
         let labels = || objects.iter().map(|object| object.run.as_str()).find(|run| !run.is_empty());
         current.or_else(labels).unwrap_or_default().to_owned()
