@@ -87,7 +87,7 @@ impl Defaults {
     }
 }
 
-/// Resolves a document that was read.
+/// Converts a document that was read to a spec.
 pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
     let mut defaults = Defaults::default();
     let (body, metadata) = (&*section(job.spec.as_ref()), section(job.metadata.as_ref()));
@@ -96,13 +96,13 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
     let launcher = launcher(body, target, &scheduling, &mut defaults);
     let runs_in = launcher.runs_in;
     if runs_in == LauncherPod::FirstWorker || launcher.runs_ranks {
-        // The pod of the launcher has the resources of a worker.
+        // The pod of the launcher has the resources of a worker, so these defaults have no effect.
         defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(&&**path));
     }
     let keeps = body.lifecycle.as_ref().is_some_and(|at| at.keep_workers().value);
     let has_access = body.security.as_ref().is_none_or(|at| at.value.api_access().value);
     if !has_access || !target.own_workloads || keeps {
-        // No pod watches the launcher.
+        // No pod watches the launcher, so this default has no effect.
         defaults.0.retain(|(path, _)| path != "launcher.lostTimeout");
     }
     let groups = groups(body, &mut defaults);

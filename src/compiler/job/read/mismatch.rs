@@ -473,7 +473,7 @@ pub fn refuse_ambiguous(node: &Node, path: &str, problems: &mut Vec<Problem>) {
 pub enum WayOut {
     /// Another value, which replaces it.
     Write(String),
-    /// Advice for the reader.
+    /// Advice in words.
     Say(String),
 }
 

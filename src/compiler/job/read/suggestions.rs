@@ -66,7 +66,8 @@ pub fn word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     meant.copied().or_else(|| nearest_word(word, known))
 }
 
-/// A field of Kubernetes as a field of this spec, if it is one of `known`: its name, and the whole field.
+/// Converts a field of Kubernetes to a field of this spec. Returns its name and its whole text, or `None` if `known`
+/// does not contain the name.
 pub fn rewritten<'k>(entry: &Entry, known: &[&'k str]) -> Option<(&'k str, String)> {
     let entry = if entry.key == "valueFrom" { entry.value.entries().first()? } else { entry };
     let inner = entry.value.get("claimName").and_then(Node::text).filter(|_| entry.key == "persistentVolumeClaim");
@@ -83,7 +84,7 @@ fn is_variable(name: &str) -> bool {
     name.contains('_') && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// The variables of a container or of `docker run -e`, as lines of a map; none if one of them has another form.
+/// The variables of a container or of `docker run -e`, as lines of a map. `None` if one of them has another form.
 pub fn variables(items: &[Node]) -> Option<Vec<String>> {
     let line = |item: &Node| {
         if let Some(text) = item.text() {
@@ -101,7 +102,7 @@ pub fn variables(items: &[Node]) -> Option<Vec<String>> {
     lines.filter(|lines| !lines.is_empty())
 }
 
-/// `A=b` as a line of a map.
+/// Converts `A=b` to a line of a map. `None` if the text has another form.
 fn assigned(text: &str) -> Option<String> {
     let (name, value) = text.split_once('=')?;
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !name.is_empty();

@@ -139,7 +139,7 @@ pub fn launcher(body: &declare::Body, target: &Facts, scheduling: &Scheduling, d
         true => defaults.take("launcher.idleTimeout", given.idle_timeout()).0,
         false => none.idle_timeout().value.0,
     };
-    // torchrun has no launcher.
+    // torchrun has no launcher, so the default of this field is not listed.
     let lost_timeout = match kind {
         LauncherKind::Torchrun => none.lost_timeout().value.0,
         _ => defaults.take("launcher.lostTimeout", given.lost_timeout()).0,

@@ -171,7 +171,7 @@ fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
     problems.push(Problem::new(&LAUNCHER_TWICE, span, message).hint(hint));
 }
 
-/// `accelerate launch`, which starts one process per GPU, in a job with several ranks per worker.
+/// Finds `accelerate launch`, which starts one process per GPU, in a job with several ranks per worker.
 fn accelerate<'n>(case: &Case<'_>, command: &'n Node) -> Option<(Span, &'n str, &'static str)> {
     let is_launch = match &command.kind {
         Kind::Scalar { text, .. } => {

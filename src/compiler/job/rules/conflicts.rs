@@ -103,7 +103,7 @@ fn conflict(
 
 const NO_OTHER: (Option<Span>, &str) = (None, "");
 
-/// Pairs of fields that exclude each other in every job.
+/// Reports pairs of fields that exclude each other in every job.
 fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
     let spec = case.spec;
     let gang = key(field!(case.scheduling.gang)).filter(|_| spec.scheduling.gang.is_some());
@@ -160,7 +160,7 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
     ]
 }
 
-/// The fields that elastic training excludes.
+/// Reports fields that elastic training excludes.
 fn elastic(case: &Case<'_>) -> Vec<Option<Problem>> {
     let Some(elastic) = key(field!(case.workers.elastic)) else { return Vec::new() };
     let supported = matches!(case.spec.launcher.kind, LauncherKind::Horovodrun | LauncherKind::Torchrun);
@@ -195,7 +195,7 @@ pub fn spares(case: &Case<'_>) -> Option<Span> {
     [workers.spares.as_ref()].into_iter().chain(groups).flatten().find(|at| at.0 > 0).map(|at| at.key)
 }
 
-/// An interactive launcher that is not a shell.
+/// Reports an interactive launcher that is not a shell.
 fn interactive(case: &Case<'_>) -> Vec<Option<Problem>> {
     let launcher = &case.spec.launcher;
     let given = field!(case.launcher.interactive).map_or(case.top, |at| at.span);
@@ -208,7 +208,7 @@ fn interactive(case: &Case<'_>) -> Vec<Option<Problem>> {
     )]
 }
 
-/// Settings that variables override.
+/// Reports settings of `collective` that variables of `env` override.
 fn overridden(case: &Case<'_>) -> Vec<Option<Problem>> {
     let Some(collective) = &case.body.collective else { return Vec::new() };
     let pairs = [
@@ -229,7 +229,7 @@ fn overridden(case: &Case<'_>) -> Vec<Option<Problem>> {
     pairs.into_iter().map(row).collect()
 }
 
-/// Fields that need another one to have an effect.
+/// Reports fields that have no effect without another field.
 fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     let spec = case.spec;
     let kind = spec.launcher.kind;
@@ -360,7 +360,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     ]
 }
 
-/// The fields that the pod of the launcher excludes.
+/// Reports fields that conflict with the pod in which the launcher runs.
 fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
     let spec = case.spec;
     let Some(workers) = &case.body.workers else { return Vec::new() };

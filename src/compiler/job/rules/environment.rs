@@ -34,7 +34,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Variables that khorovod sets for each launcher.
+/// Variables that khorovod sets for one of the MPI implementations.
 const OWN: &[&str] = &[
     "OMPI_MCA_orte_default_hostfile",
     "PRTE_MCA_prte_default_hostfile",
@@ -48,7 +48,7 @@ const OWN: &[&str] = &[
     "HYDRA_LAUNCHER_EXEC",
 ];
 
-/// Whether khorovod sets a variable under any launcher.
+/// Whether a variable is one that khorovod sets, with whatever launcher and MPI implementation.
 pub fn owns_variable(name: &str) -> bool {
     name.starts_with("KHOROVOD_") || OWN.contains(&name)
 }

@@ -34,8 +34,8 @@ codes! {
     Error MANY_CPUS = "many-cpus";
 }
 
-/// The maximum size of a spec without its code, as JSON. It also keeps every argument and variable below the 128 KiB that
-/// Linux passes to a program.
+/// The maximum size of a spec without its code, as JSON. Linux limits each argument and each variable of a program to
+/// 128 KiB, and this smaller limit also covers those.
 pub const MAX_SPEC: usize = 96 << 10;
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
