@@ -1,7 +1,8 @@
 //! Builds the pod template of each kind of pod: worker, launcher, or pod of the Indexed Job. See [`template`].
 //!
-//! The name of the run is a hash of the pod templates, so a change of a template starts a new run. A template must therefore
-//! not contain values that may change during a run: the version of khorovod, labels of the user, and time limits.
+//! Pod templates cannot change during a run, so the name of the run is a hash of the fields that they depend on: see
+//! `plan::run`. A template must therefore not contain values that may change during a run: the version of khorovod,
+//! labels of the user, and time limits.
 
 mod container;
 mod placement;

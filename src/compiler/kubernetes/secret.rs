@@ -11,7 +11,8 @@ use super::meta::{Map, Metadata};
 use super::{Body, Object};
 use crate::plan::Plan;
 
-/// The entries are in `data`, because the API server does not store `stringData`, so every apply would show a change.
+/// The entries are in `data`. The API server does not store `stringData`, so an object with it would show a change at
+/// every apply.
 #[derive(Debug, Serialize)]
 pub struct Secret<'a> {
     immutable: bool,

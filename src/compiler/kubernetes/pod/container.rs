@@ -195,7 +195,8 @@ const OWN_FIELDS: [(&str, &str); 3] =
 fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
     let user_env = &plan.spec.env;
     let runs_ranks = kind.rank_group(plan).is_some();
-    // An Indexed Job sets this variable itself.
+    // Kubernetes sets `JOB_COMPLETION_INDEX` in the pods of an Indexed Job. If a target has no Indexed Job, the variable gets
+    // the value of an annotation of the pod.
     let index = plan.spec.target.pod_index.filter(|_| matches!(kind, PodKind::Index(_))).map(|field_path| Env {
         name: "JOB_COMPLETION_INDEX",
         value: None,
@@ -227,7 +228,7 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
 /// A variable of the user.
 fn user_variable(var: &EnvVar) -> Env<'_> {
     let (value, value_from) = match &var.value {
-        // The API server drops an empty value, so with one every apply would show a change.
+        // The API server drops an empty value. If an object had one, every apply would show a change.
         EnvValue::Text(text) => (Some(literal(text)).filter(|text| !text.is_empty()), None),
         EnvValue::Secret { name, key } => (None, Some(ValueFrom::Secret { name, key })),
         EnvValue::ConfigMap { name, key } => (None, Some(ValueFrom::ConfigMap { name, key })),
