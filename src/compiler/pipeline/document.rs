@@ -45,8 +45,8 @@ pub fn is_tracking(annotation: &str) -> bool {
     annotation == FILE_NAME || TOOLS.iter().any(|tool| annotation.starts_with(tool))
 }
 
-/// Whether a value looks like a secret: as a whole, or a word in it, or because `variable`, the name of the variable that has this
-/// value, is a usual name of secrets.
+/// Whether a value, or a word in it, looks like a secret. The value of a variable also does if `variable`, the name of
+/// the variable, is a usual name of secrets.
 fn has_secret(variable: &str, node: &Node) -> bool {
     match &node.kind {
         Kind::List(items) => items.iter().any(|item| has_secret("", item)),

@@ -1,7 +1,8 @@
 //! Implements a KRM function: replaces the TrainingJobs in a ResourceList, as Kustomize and kpt pass it. See [`krm`].
 //!
-//! The list is split by its lines, as a stream is at its `---`, so other items are not parsed and remain unchanged. A TrainingJob
-//! among the items is replaced by its objects. The objects of a TrainingJob in `functionConfig` are added after the items.
+//! The list is split into items at its lines, as a stream is split into documents at `---`. So other items are not
+//! parsed and remain unchanged. A TrainingJob among the items is replaced by its objects. The objects of a TrainingJob
+//! in `functionConfig` are added after the items.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
