@@ -235,8 +235,8 @@ impl Plan {
         self.shape == Shape::StatefulSet && self.own_job().is_some()
     }
 
-    /// The name of the Job that the pods of the run may read and change, in order to end it. `None` if they have no permissions.
-    /// Other targets have a controller that does this.
+    /// The name of the Job that the pods of the run may read and change, in order to end it. `None` if they have no
+    /// permissions, and for other targets, whose controller ends the run.
     pub fn own_job(&self) -> Option<String> {
         let may = self.spec.target.own_workloads && self.spec.security.api_access && !self.spec.lifecycle.keep_workers;
         may.then(|| match self.shape {

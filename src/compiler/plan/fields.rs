@@ -119,7 +119,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
         lifecycle,
         security,
         observability,
-        // A batch script is not an object that changes in place, so no run continues.
+        // These fields apply only to batch scripts, which are not objects that change in place.
         slurm: _,
         patches,
         // The fields already contain the values of the defaults.

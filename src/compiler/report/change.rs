@@ -192,7 +192,7 @@ pub(super) fn refusal(difference: &Difference, reason: &str) -> String {
     format!("{}: {} cannot become {}; {reason}", difference.path, value(&difference.old), value(&difference.new))
 }
 
-/// The fields that differ, and how far each difference reaches: the old fields in their order, then the added fields.
+/// The fields that differ, each with its [`Reach`]: first the old fields in their order, then the added fields.
 fn differences(before: &[Field], after: &[Field]) -> Vec<(Reach, Difference)> {
     let find = |list: &[Field], path: &str| list.iter().position(|field| field.path == path);
     let mut found = Vec::new();

@@ -34,7 +34,8 @@ pub fn commands(plan: &Plan, description: &Description, objects: &[Object], pods
     }
 }
 
-/// All kinds of the job, as kubectl takes them. Claims and volumes are left out, because they hold data.
+/// The kinds of the objects of a job, as an argument of kubectl. Claims and volumes are left out, because they hold
+/// data.
 fn kinds(objects: &[Object]) -> String {
     let mut kinds: Vec<String> = KINDS.split(',').map(str::to_owned).collect();
     for Object { kind, api_group, .. } in objects {
