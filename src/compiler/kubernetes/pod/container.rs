@@ -195,8 +195,8 @@ const OWN_FIELDS: [(&str, &str); 3] =
 fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
     let user_env = &plan.spec.env;
     let runs_ranks = kind.rank_group(plan).is_some();
-    // Kubernetes sets `JOB_COMPLETION_INDEX` in the pods of an Indexed Job. If a target has no Indexed Job, the variable gets
-    // the value of an annotation of the pod.
+    // Kubernetes sets `JOB_COMPLETION_INDEX` in the pods of an Indexed Job. If a target has no Indexed Job, the
+    // variable gets the value of an annotation of the pod.
     let index = plan.spec.target.pod_index.filter(|_| matches!(kind, PodKind::Index(_))).map(|field_path| Env {
         name: "JOB_COMPLETION_INDEX",
         value: None,
