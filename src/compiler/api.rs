@@ -11,7 +11,7 @@ use crate::targets::{self, Target};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum Keys {
-    /// There is none: a job that needs a key pair is a problem.
+    /// No source: a job that needs a key pair is reported as a problem.
     #[default]
     Missing,
     /// Derive the keys from these bytes, the namespace and the name of the job.
@@ -31,7 +31,7 @@ pub struct Text {
     pub text: String,
 }
 
-/// Bytes are not UTF-8 text. The message names the first wrong byte and its line.
+/// The error for bytes that are not UTF-8 text. Its message names the first wrong byte and the line of that byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotUtf8 {
@@ -56,7 +56,7 @@ impl fmt::Display for NotUtf8 {
 impl std::error::Error for NotUtf8 {}
 
 impl Text {
-    /// Makes a text of the bytes of a file.
+    /// Converts the bytes of a file to a text.
     ///
     /// ```
     /// # use khorovod_compiler as khorovod;
@@ -80,7 +80,8 @@ impl Text {
     }
 }
 
-/// Everything except the spec that the output depends on. Construct it with `..Inputs::default()`, because it may gain fields.
+/// Everything that the output depends on, except the spec. Construct it with `..Inputs::default()`, because it may gain
+/// fields.
 #[derive(Debug, Clone)]
 pub struct Inputs {
     /// Overlays, which are merged over each TrainingJob in this order.
@@ -227,7 +228,8 @@ pub struct Preview {
     pub origins: Vec<Option<Origin>>,
     /// One report per job, in the order of the stream.
     pub jobs: Vec<report::Report>,
-    /// For each job, the byte ranges of the fields of its document: `spec.storage[0]`.
+    /// For each job, the path of each field of its document, such as `spec.storage[0]`, and the byte range of the
+    /// field.
     pub places: Vec<Vec<(String, std::ops::Range<usize>)>>,
     /// How many valid jobs are not shown, because there are more than the caller asked for.
     pub left_out: usize,
@@ -239,6 +241,6 @@ pub struct Preview {
 pub struct Origin {
     /// The index of the job in the stream.
     pub job: usize,
-    /// Fields of its spec, also those that have their default; patches come last.
+    /// Fields of the job's spec, including those that have their default values; patches come last.
     pub fields: Vec<String>,
 }

@@ -29,7 +29,7 @@ pub use types::spec::Spec;
 pub use types::target::Facts;
 pub use types::{KubeVersion, NotAKubeVersion, limits, quantity, spec as valid, target};
 
-/// The kind of our documents.
+/// The `kind` of a document that describes a job.
 pub const KIND: &str = "TrainingJob";
 
 static INDEX: FieldIndex = FieldIndex::new(|each| TrainingJob::fields("", 0, each));
@@ -75,7 +75,8 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
     read::CODES.iter().chain(secrets::CODES).chain(expectations::CODES).copied().chain(rules::codes())
 }
 
-/// Names the fields of a document in order, not too deep: the path of what holds each, and its key.
+/// Calls `each` for the fields of a document in order, down to a limited depth, with the path of the map that contains
+/// the field, and with its key.
 pub fn fields(each: &mut dyn FnMut(&str, &'static str)) {
     TrainingJob::fields("", 0, &mut |field| each(field.parent, field.key));
 }

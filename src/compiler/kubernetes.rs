@@ -134,8 +134,8 @@ impl Serialize for Object<'_> {
     }
 }
 
-/// All objects of a plan, in the order they are installed. `keys` are
-/// the entries of the ssh Secret; without any there is none. `workloads` make the pods.
+/// All objects of a plan, in the order in which they are installed. `keys` are the entries of the ssh Secret; if there
+/// are none, the Secret is left out. `workloads` are the objects that create the pods.
 pub fn build<'a>(
     plan: &'a Plan,
     files: &'a [File],

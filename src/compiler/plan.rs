@@ -27,7 +27,7 @@ pub const GENERATED: &str = "/horovod/generated";
 /// The placeholder for the path of the hostfile of a Slurm job. The batch script writes that file when the nodes are known.
 pub const HOSTFILE: &str = "\0hostfile";
 
-/// The shape a job takes in the cluster.
+/// The kinds of workloads that a job consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// StatefulSets of workers and a launcher Job.
@@ -89,9 +89,9 @@ pub enum Document {
     /// The spec was not read from a document.
     #[default]
     Unknown,
-    /// As compact JSON.
+    /// The document as compact JSON.
     Kept(String),
-    /// Not to be kept, and why not.
+    /// The document must not be kept. The text is the reason.
     Omitted(&'static str),
 }
 
@@ -216,7 +216,8 @@ impl Plan {
         if self.spec.target.brings_service { self.stem().into() } else { self.spec.name.as_str().into() }
     }
 
-    /// The text between a host and its slots in the hostfile. Horovod and DeepSpeed read the format of Open MPI, with every MPI.
+    /// The text between a host and its slots in the hostfile. Horovod and DeepSpeed read the format of Open MPI,
+    /// whatever the MPI implementation is.
     pub fn hostfile_mark(&self) -> &'static str {
         match (self.spec.launcher.kind, self.spec.launcher.mpi) {
             (LauncherKind::Mpirun | LauncherKind::Shell, Mpi::IntelMpi | Mpi::Mpich) => ":",
@@ -234,8 +235,8 @@ impl Plan {
         self.shape == Shape::StatefulSet && self.own_job().is_some()
     }
 
-    /// The name of the Job that the pods of the run may read and change, in order to end it. `None` if they have no permissions.
-    /// Other targets have a controller that does this.
+    /// The name of the Job that the pods of the run may read and change, in order to end it. `None` if they have no
+    /// permissions, and for other targets, whose controller ends the run.
     pub fn own_job(&self) -> Option<String> {
         let may = self.spec.target.own_workloads && self.spec.security.api_access && !self.spec.lifecycle.keep_workers;
         may.then(|| match self.shape {

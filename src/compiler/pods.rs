@@ -58,7 +58,7 @@ macro_rules! scripts {
     };
 }
 
-/// The index behind the end of the line that starts at `at`.
+/// The index after the end of the line that starts at `at`.
 const fn line_end(text: &[u8], mut at: usize) -> usize {
     while at < text.len() {
         at += 1;
@@ -133,7 +133,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
     files.push(generated("job.sh", settings::job(plan)));
     files.extend(scripts!["common.sh", "attempt.sh", "ranks.sh", "signal.sh"]);
     if plan.spec.target.ssh_keys == SshKeys::Operator {
-        // Under the MPI Operator it also copies the keys of the operator.
+        // With the MPI Operator, `common.sh` also copies the keys of the operator.
         files[1].text =
             code!(concat!(include_str!("pods/scripts/common.sh"), include_str!("pods/scripts/operator-keys.sh")));
     }
@@ -219,13 +219,13 @@ pub fn files(plan: &Plan) -> Vec<File> {
     files
 }
 
-/// The entries of the ConfigMap `J-current`: the current run, and the limits that may change while it runs.
+/// The entries of the ConfigMap `<job>-current`: the current run, and the limits that may change while it runs.
 pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
     let spec = &plan.spec;
     let mut entries = vec![
         ("run", plan.run.clone()),
         ("retries", spec.lifecycle.retries.to_string()),
-        // The scripts compare it as a number of seconds.
+        // The scripts compare it as a number of seconds, so `never` is written as a very large number.
         ("retries-reset-after", spec.lifecycle.retries_reset_after.unwrap_or(u32::MAX.into()).to_string()),
         ("wait-timeout", spec.lifecycle.start_timeout.to_string()),
         ("lost-timeout", spec.launcher.lost_timeout.to_string()),

@@ -84,7 +84,7 @@ macro_rules! codes {
 }
 pub use crate::codes;
 
-/// A place that a problem concerns, and how.
+/// A place that a problem concerns, with a description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Label {
@@ -118,7 +118,7 @@ pub struct Problem {
     pub labels: Vec<Label>,
     /// The fix, as a sentence. Text that you can paste is in backquotes.
     pub hint: Option<String>,
-    /// The hint as an edit, if it can be one.
+    /// The edit that does what the hint describes, if there is one.
     pub fix: Option<Fix>,
 }
 

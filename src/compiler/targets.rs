@@ -69,8 +69,7 @@ pub trait Target: Debug + RefUnwindSafe + Sync {
     /// The objects that create the pods. [`Facts`] lists which of their fields cannot change in place.
     fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>>;
 
-    /// Builds all output of a job. `keys` are the entries of the ssh Secret; there is no
-    /// Secret if it is empty.
+    /// Builds all output of a job. `keys` are the entries of the ssh Secret; if there are none, the Secret is left out.
     fn build<'a>(&self, plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, String)]) -> TargetOutput<'a> {
         TargetOutput::Objects(kubernetes::build(plan, files, keys, self.workloads(plan, files)))
     }

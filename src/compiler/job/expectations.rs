@@ -142,7 +142,7 @@ pub fn check(expected: &Expected, document: &Node, spec: &Spec, problems: &mut V
     problems.extend(check.forbidden(expected));
 }
 
-/// The smallest and the largest value of a number: they differ in an elastic job.
+/// The smallest and the largest value of a number. They differ only in an elastic job.
 type Range = (u64, u64);
 
 struct Check<'a> {
@@ -182,7 +182,7 @@ impl Check<'_> {
         self.sum(|group| group.requested_gpus().into(), true)
     }
 
-    /// The place of the first of these fields that the job sets, else that of its name.
+    /// The place of the first of these fields that the job sets. If it sets none of them, the place of the job's name.
     fn place(&self, paths: &[&str]) -> Span {
         let name = self.document.get("metadata").and_then(|metadata| metadata.get("name"));
         let set = paths.iter().find_map(|path| places(self.document.get("spec")?, path).into_iter().next());
@@ -317,12 +317,13 @@ impl Check<'_> {
     }
 }
 
-/// A path without `spec.` at its start, which may be left out.
+/// Removes `spec.`, which is optional, from the start of a path.
 fn below_spec(path: &str) -> &str {
     path.strip_prefix("spec.").unwrap_or(path)
 }
 
-/// The places of the keys at a path below a node, in each item of a list.
+/// The places of the keys at a path below a node. If a node on the path is a list, the path continues in each of its
+/// items.
 fn places(node: &Node, path: &str) -> Vec<Span> {
     if !node.items().is_empty() {
         return node.items().iter().flat_map(|item| places(item, path)).collect();
@@ -337,7 +338,7 @@ fn matches_any(text: &str, patterns: &[At<Word>]) -> bool {
     patterns.iter().any(|pattern| matches_pattern(&pattern.0, text))
 }
 
-/// `a` or `b`.
+/// The patterns as alternatives in a sentence: `a` or `b`.
 fn list(patterns: &[At<Word>]) -> String {
     crate::job::alternatives(&patterns.iter().map(|pattern| pattern.0.as_str()).collect::<Vec<_>>())
 }

@@ -1,4 +1,5 @@
-//! Reads one field at a time into a value and its place. A value that cannot be read is a problem, which `mismatch` words.
+//! Reads one field at a time into a value and its place. A value that cannot be read is a problem, which `mismatch`
+//! reports.
 //!
 //! `shape!` and `choice!` in `declare` turn declarations into [`Field`]s.
 
@@ -87,7 +88,7 @@ impl<T> Deref for At<T> {
     }
 }
 
-/// The shapes a schema refers to, by name.
+/// The schemas of the shapes that a schema refers to, by the name of the shape.
 pub type Defs = Map<String, Json>;
 
 /// The type of value that a field takes, for the report of a value of another type.
@@ -107,9 +108,9 @@ pub enum Expected {
     Word(&'static [&'static str]),
     /// Any scalar that all readers of YAML read as the same value.
     Scalar,
-    /// A list of such items.
+    /// A list of items of this type.
     List(Item),
-    /// A map with fields of its own.
+    /// A map with declared fields.
     Fields,
     /// A map whose keys are names.
     Names,
@@ -126,42 +127,42 @@ pub enum Item {
 /// A field that a document can have.
 #[derive(Debug)]
 pub struct Place<'a> {
-    /// How many maps it is below the document.
+    /// 0 for a field of the document itself, and 1 more for each map between the document and the field.
     pub depth: usize,
-    /// The path of the map that has it.
+    /// The path of the map that contains the field.
     pub parent: &'a str,
     pub key: &'static str,
 }
 
-/// Something a field can hold.
+/// A type of value that a field can have.
 pub trait Field: Sized {
-    /// The type of the items of a list of these.
+    /// How [`Expected::List`] describes an item of this type.
     const ITEM: Item;
-    /// Reads it, or pushes what is wrong.
+    /// Reads the value, or pushes a problem and returns nothing.
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self>;
-    /// Its JSON Schema.
+    /// The JSON Schema of the type.
     fn schema(defs: &mut Defs) -> Json;
     /// Calls `each` with all fields below `path`, those of `path` itself first.
     fn fields(_path: &str, _depth: usize, _each: &mut dyn FnMut(&Place<'_>)) {}
 }
 
-/// No field is looked for deeper than this.
+/// The largest `depth` of the fields that [`Field::fields`] lists.
 pub const DEEPEST: usize = 3;
 
 /// The state of reading a document: the current path, and the problems so far.
 pub struct Reader<'n, 'p> {
     texts: &'p dyn Texts,
-    /// Every field of a document, to suggest one for a name that is unknown.
+    /// Every field of a document, to suggest a field for an unknown name.
     index: &'p FieldIndex,
     problems: &'p mut Vec<Problem>,
-    /// How many problems there may be once this document is read.
+    /// The maximum length of `problems`, which may contain problems of other documents.
     most: usize,
     path: Vec<Step<'n>>,
-    /// The fields that misspelt keys were taken for: they are not missing.
+    /// The fields that misspelt keys were probably meant to be. They are not reported as missing.
     guessed: Vec<String>,
 }
 
-/// Past these, a document is garbage.
+/// The maximum number of problems that are reported for one document.
 const MAX_PROBLEMS: usize = 1_000;
 
 enum Step<'n> {
@@ -171,19 +172,19 @@ enum Step<'n> {
 
 /// The fields of a shape.
 pub trait Shape {
-    /// Their keys, in the order people write them.
+    /// The keys of the fields, in the order in which specs usually have them.
     const KEYS: &'static [&'static str];
     /// The keys that are required, alone or as one of several.
     const NEEDED: &'static [&'static str];
-    /// Values that a field can have.
+    /// Example values of a field.
     fn examples(key: &str) -> Vec<Json>;
-    /// One of them.
+    /// The first example of a field.
     fn example(key: &str) -> Option<Json> {
         Self::examples(key).into_iter().next()
     }
 }
 
-/// The same of one field; of a map's entry, nothing.
+/// The facts of a [`Shape`] about one of its fields. An entry of a map whose keys are names has [`NOTHING`].
 #[derive(Clone, Copy)]
 struct Own {
     needed: bool,
@@ -199,14 +200,14 @@ impl<'n, 'p> Reader<'n, 'p> {
         Self { texts, index, problems, most, path: Vec::new(), guessed: Vec::new() }
     }
 
-    /// Pushes a problem, up to as many as anybody will read.
+    /// Pushes a problem, unless the document already has [`MAX_PROBLEMS`].
     pub fn push(&mut self, problem: Problem) {
         if self.problems.len() < self.most {
             self.problems.push(problem);
         }
     }
 
-    /// Where we are: `spec.storage[0].mountPath`.
+    /// The path of the current field or item: `spec.storage[0].mountPath`.
     pub fn path(&self) -> String {
         let mut path = String::new();
         for step in &self.path {
@@ -222,7 +223,7 @@ impl<'n, 'p> Reader<'n, 'p> {
         if path.is_empty() { "the document".to_owned() } else { path }
     }
 
-    /// Reads the value under a key that is a name.
+    /// Reads the value of an entry whose key is a name, not a declared field.
     pub fn entry<T: Field>(&mut self, entry: &'n Entry) -> Option<At<T>> {
         self.under(entry, NOTHING)
     }
@@ -239,7 +240,7 @@ impl<'n, 'p> Reader<'n, 'p> {
         Some(At { value: value?, span: entry.value.span, key: entry.key_span })
     }
 
-    /// Reads a text that stands for a whole map: the value of its main field.
+    /// Reads a text that is written instead of a map. It is the value of the main field of that map.
     pub fn short<T: Field>(&mut self, node: &'n Node) -> Option<At<T>> {
         Some(At { value: T::read(node, self)?, span: node.span, key: node.span })
     }
@@ -268,7 +269,7 @@ impl<'n, 'p> Reader<'n, 'p> {
         }
     }
 
-    /// The text of a scalar that is one without doubt.
+    /// The text of a scalar that every reader of YAML reads as a string.
     pub fn text(&mut self, node: &'n Node, expected: Expected) -> Option<&'n str> {
         match node.scalar() {
             Some(Scalar::Text(text)) => Some(text),

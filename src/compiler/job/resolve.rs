@@ -1,4 +1,5 @@
-//! Declared fields → [`Spec`]: takes defaults, resolves units, and merges the fields of groups with those of all workers.
+//! Converts the declared fields to a [`Spec`]: fills in defaults, resolves units, and merges the fields of groups with
+//! those of all workers.
 //!
 //! It never fails. If a required field is missing, the reader has reported that, and the result is not used.
 
@@ -37,13 +38,14 @@ use super::types::target::Facts;
 struct Defaults(Vec<(Cow<'static, str>, String)>);
 
 impl Defaults {
-    /// The value of a field; if it is the declared default, that is noted.
+    /// Returns the value of a field. If it is the declared default, the default is recorded.
     fn take<V>(&mut self, path: &'static str, field: OrDefault<V>) -> V {
         self.0.extend(field.default.map(|default| (path.into(), default)));
         field.value
     }
 
-    /// The value given, or a default that depends on other fields, noted as `shown`.
+    /// Returns the value `given`, or a default that depends on other fields. The default is recorded as the text
+    /// `shown`.
     fn computed<V>(&mut self, path: &'static str, given: Option<V>, default: V, shown: &dyn ToString) -> V {
         given.unwrap_or_else(|| {
             self.0.push((path.into(), shown.to_string()));
@@ -51,7 +53,8 @@ impl Defaults {
         })
     }
 
-    /// Names the group `index` in the paths of the defaults of workers that were noted after the first `before`.
+    /// Adds the group `index` to the paths of defaults of workers. Changes only the defaults that were recorded after
+    /// the first `before` ones.
     fn name_group(&mut self, before: usize, index: usize) {
         for (path, _) in &mut self.0[before..] {
             if let Some(field) = path.strip_prefix("workers.") {
@@ -84,7 +87,7 @@ impl Defaults {
     }
 }
 
-/// Resolves a document that was read.
+/// Converts a document that was read to a spec.
 pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
     let mut defaults = Defaults::default();
     let (body, metadata) = (&*section(job.spec.as_ref()), section(job.metadata.as_ref()));
@@ -93,13 +96,13 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
     let launcher = launcher(body, target, &scheduling, &mut defaults);
     let runs_in = launcher.runs_in;
     if runs_in == LauncherPod::FirstWorker || launcher.runs_ranks {
-        // The launcher's pod is a worker.
+        // The pod of the launcher has the resources of a worker, so these defaults have no effect.
         defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(&&**path));
     }
     let keeps = body.lifecycle.as_ref().is_some_and(|at| at.keep_workers().value);
     let has_access = body.security.as_ref().is_none_or(|at| at.value.api_access().value);
     if !has_access || !target.own_workloads || keeps {
-        // No pod watches the launcher.
+        // No pod watches the launcher, so this default has no effect.
         defaults.0.retain(|(path, _)| path != "launcher.lostTimeout");
     }
     let groups = groups(body, &mut defaults);
@@ -136,7 +139,7 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
     }
 }
 
-/// A section of the spec, or one without fields.
+/// A section of the spec or, if the spec does not have it, a section without fields.
 fn section<T: Clone + Default>(field: Option<&At<T>>) -> Cow<'_, T> {
     field.map_or_else(Cow::default, |at| Cow::Borrowed(&at.value))
 }
@@ -177,7 +180,7 @@ fn words(command: Option<&At<declare::CommandLine>>) -> Vec<String> {
     }
 }
 
-/// The words every rank runs. Words behind a script are its `$1`, `$2`, ...
+/// The command of every rank. If it is a script, the words of `args` are its parameters `$1`, `$2` and so on.
 fn command(body: &declare::Body) -> Vec<String> {
     let mut words = words(body.command.as_ref());
     if let Some(declare::CommandLine::Script(_)) = body.command.as_ref().map(|at| &at.value) {
@@ -227,7 +230,7 @@ fn code(code: &declare::Code) -> Code {
     Code { mount_path: code.mount_path().value.0, source }
 }
 
-/// `workers.elastic`.
+/// The field `workers.elastic`, if the spec has it.
 pub fn elastic_workers(body: &declare::Body) -> Option<&At<declare::Elastic>> {
     body.workers.as_ref()?.value.elastic.as_ref()
 }

@@ -1,4 +1,4 @@
-//! Which values belong in a Secret, by the look of the value or by the variable's name.
+//! Recognises values that belong in a Secret, by the form of the value or by the name of the variable.
 
 use crate::problem::{Problem, Span, codes};
 
@@ -26,7 +26,7 @@ enum Evidence {
     Name,
 }
 
-/// How access tokens start, and how long they are at least.
+/// The first characters of access tokens, and their minimum length.
 const TOKENS: &[(&str, usize)] = &[
     ("AKIA", 20),
     ("ASIA", 20),
@@ -50,11 +50,11 @@ const TOKENS: &[(&str, usize)] = &[
 const NAMES: &[&str] =
     &["PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIALS"];
 
-/// Words in names that only mention a secret: a file, a number of tokens.
+/// Words in names of variables that are about a secret or a token but do not hold a secret: a file, a number of tokens.
 const ABOUT: &[&str] =
     &["_FILE", "_PATH", "_DIR", "_URL", "TOKENIZERS_", "_TOKENS", "_LENGTH", "_COUNT", "MAX_", "NUM_", "TOKENIZER"];
 
-/// Words in names whose values are not shown, although not all of them are secrets.
+/// Words in names of variables whose values are not shown, although not all of these values are secrets.
 const VAGUE_NAMES: &[&str] = &["PASSW", "SECRET", "TOKEN", "KEY", "CREDENTIAL"];
 
 /// Whether the value of a variable belongs in a Secret, so that a warning is due.

@@ -75,7 +75,8 @@ fn spec(claim: &Claim) -> ClaimSpec<'_> {
     }
 }
 
-/// The name of the claim of a launcher that runs ranks. It replaces the claim that each worker has.
+/// The name of the claim that a launcher with ranks has for a volume `perWorker`. The StatefulSet creates the claims of
+/// the workers.
 pub fn launcher_name(plan: &Plan, volume: &Volume) -> String {
     format!("{}-launcher", plan.spec.claim_of(volume))
 }

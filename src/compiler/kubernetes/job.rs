@@ -1,4 +1,4 @@
-//! The Jobs: that of the launcher, or the Indexed Job with all pods of a run. Other targets use their specs too.
+//! The Job of the launcher, and the Indexed Job with all pods of a run. Other targets also use the specs of these Jobs.
 
 use serde::Serialize;
 
@@ -12,7 +12,8 @@ use crate::plan::{Plan, Shape, Team};
 pub const FINAL_CODES: [u8; 3] = [42, 43, 44];
 /// The launcher enforces the deadline itself. `activeDeadlineSeconds` is this many seconds later.
 pub const DEADLINE_GRACE: u64 = 300;
-/// How often Kubernetes replaces each pod of an Indexed Job, if the pod with index 0 may end the Job. It counts the attempts itself.
+/// The backoff limit of pods that Kubernetes must always replace, because the launcher itself counts the attempts. It
+/// is the largest value that Kubernetes accepts.
 const NO_LIMIT: u64 = i32::MAX as u64;
 
 #[derive(Debug, Serialize)]
@@ -32,7 +33,7 @@ pub struct Spec<'a> {
     pub ttl_seconds_after_finished: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backoff_limit: Option<u64>,
-    /// With it, the delay of a pod's replacement depends only on the failures of its own index.
+    /// If it is set, the delay before a pod is replaced depends only on the failures of its own index.
     #[serde(skip_serializing_if = "Option::is_none")]
     backoff_limit_per_index: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,7 +122,7 @@ pub fn indexed_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
         active_deadline_seconds: spec.lifecycle.deadline.map(|deadline| deadline + DEADLINE_GRACE),
         ttl_seconds_after_finished: spec.lifecycle.ttl_after_finished,
         success_policy: Some(Entry("rules", [Entry("succeededIndexes", "0")])),
-        // As in `launcher_spec`.
+        // For the reason in `launcher_spec`.
         pod_failure_policy: (!has_access).then(|| failure_policy("worker")),
         backoff_limit: pods.backoff_limit.filter(|_| !has_access),
         backoff_limit_per_index: has_access.then_some(NO_LIMIT),
@@ -129,7 +130,8 @@ pub fn indexed_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
     }
 }
 
-/// The spec of a Job with the workers of one group. It does not end by itself, but when the launcher ends.
+/// The spec of a Job with the workers of one group. The workers do not end by themselves; they end when the launcher
+/// ends.
 pub fn workers_spec<'a>(plan: &'a Plan, team: &Team, files: &[File]) -> Spec<'a> {
     let workers = indexed_pods(plan, team, pod::template(plan, PodKind::Worker(&plan.spec.groups[team.group]), files));
     // The launcher limits how often workers may fail.
@@ -146,7 +148,7 @@ fn indexed_pods<'a>(plan: &Plan, team: &Team, template: PodTemplate<'a>) -> Spec
         parallelism: Some(team.replicas),
         active_deadline_seconds: None,
         ttl_seconds_after_finished: None,
-        // One failed attempt may fail every pod.
+        // Kubernetes counts failed pods, and in one failed attempt every pod may fail.
         backoff_limit: Some((attempts * u64::from(team.replicas)).min(NO_LIMIT)),
         backoff_limit_per_index: None,
         success_policy: None,

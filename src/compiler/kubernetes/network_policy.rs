@@ -33,7 +33,7 @@ struct Rule<'a> {
 #[serde(untagged)]
 enum From<'a> {
     OwnPods([Peer<'a>; 1]),
-    /// As the spec has them.
+    /// The peers in the spec, unchanged.
     Given(&'a [Json]),
 }
 
@@ -110,7 +110,8 @@ fn egress<'a>(egress: Egress) -> Vec<Rule<'a>> {
     // With some network plugins, such as Cilium, an address range does not contain the pods of the cluster.
     let any_pod = Peer { namespace_selector: Some(Labels::default()), ..Peer::default() };
     let to = [any_pod].into_iter().chain(addresses).collect();
-    // DNS servers may have a link-local address: NodeLocal DNSCache, and Cloud DNS of Google, which has that of its metadata.
+    // Allow DNS to every address, because a DNS server may have a link-local one: NodeLocal DNSCache does, and Cloud
+    // DNS of Google has the address of the metadata service.
     let dns = ["UDP", "TCP"].map(|protocol| Port { port: 53, protocol }).into();
     vec![Rule { from: None, to, ports: Vec::new() }, Rule { from: None, to: Vec::new(), ports: dns }]
 }

@@ -58,9 +58,9 @@ fn pod_name(pod: &Json) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("-")
 }
 
-/// Applies a patch to one of the parts that it selects. `change` is called with the part, its type and the patch, and merges
-/// them. Meanwhile, the container of a pod has the name of its component, also for a target that gives it another name, so that
-/// one patch applies to every target.
+/// Applies a patch to one of the parts that it selects. `change` is called with the part, its type and the patch, and
+/// merges them. During the call, khorovod's container in a pod has the name of its component, `worker` or `launcher`.
+/// Some targets give it another name, and one patch must apply to every target.
 pub fn apply_with<R>(
     patch: &Patch,
     kind: &str,

@@ -1,7 +1,8 @@
 //! Builds the pod template of each kind of pod: worker, launcher, or pod of the Indexed Job. See [`template`].
 //!
-//! The name of the run is a hash of the pod templates, so a change of a template starts a new run. A template must therefore
-//! not contain values that may change during a run: the version of khorovod, labels of the user, and time limits.
+//! Pod templates cannot change during a run, so the name of the run is a hash of the fields that they depend on: see
+//! `plan::run`. A template must therefore not contain values that may change during a run: the version of khorovod,
+//! labels of the user, and time limits.
 
 mod container;
 mod placement;
@@ -136,8 +137,8 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
                 false if own_workloads => None,
                 false => Some("OnFailure"),
             },
-            // On SIGTERM the ranks first save their checkpoints, which may take as long to upload. Then a launcher releases the GPUs
-            // before it exits.
+            // On SIGTERM the ranks first save their checkpoints. An upload of the checkpoints may take the same time
+            // again. Then a launcher releases the GPUs before it exits.
             termination_grace_period_seconds: spec.lifecycle.checkpoint.grace_period
                 * if plan.uploads().is_empty() { 1 } else { 2 }
                 + if kind.launches() { RELEASE_TIME } else { EXIT_TIME },

@@ -1,8 +1,9 @@
 //! The Secret with the ssh keys of a run.
 //!
-//! It belongs to the run and is immutable, so that all pods of a run have the same keys: a pod copies them when it starts, and
-//! one that is replaced must get those of the others. Kubernetes refuses other keys for the same run. The name of the run does
-//! not depend on the keys, because `khorovod plan` and the preview page compute it without a seed.
+//! It belongs to the run and is immutable, so that all pods of a run have the same keys. A pod copies the keys when it
+//! starts, and the replacement of a pod must get the same keys as the other pods. Kubernetes refuses other keys for the
+//! same run. The name of the run does not depend on the keys, because `khorovod plan` and the preview page compute it
+//! without a seed.
 
 use serde::Serialize;
 
@@ -10,7 +11,8 @@ use super::meta::{Map, Metadata};
 use super::{Body, Object};
 use crate::plan::Plan;
 
-/// The entries are in `data`, because the API server does not store `stringData`, so every apply would show a change.
+/// The entries are in `data`. The API server does not store `stringData`, so an object with it would show a change at
+/// every apply.
 #[derive(Debug, Serialize)]
 pub struct Secret<'a> {
     immutable: bool,

@@ -1,5 +1,5 @@
-//! The headless Service, which gives every pod a DNS name. It also publishes pods that are not ready, because the launcher resolves
-//! their names before that.
+//! The headless Service, which gives every pod a DNS name. It also publishes pods that are not ready, because the
+//! launcher resolves the names of workers before these are ready.
 
 use serde::Serialize;
 

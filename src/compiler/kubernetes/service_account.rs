@@ -1,7 +1,7 @@
 //! The ServiceAccount, Role and RoleBinding of the pods of a run. They permit the launcher to read and scale its own
-//! StatefulSets, to read and end its own Job, and to read which workers have an address. The workers have the same account: if no
-//! launcher runs any more, the first ones release the GPUs. These objects are rendered unless `security.apiAccess` is false, the
-//! workers are kept, or the spec sets `security.serviceAccountName`.
+//! StatefulSets, to read and end its own Job, and to read which workers have an address. The workers have the same
+//! account, because the first workers release the GPUs if no launcher runs any more. These objects are rendered unless
+//! `security.apiAccess` is false, the workers are kept, or the spec sets `security.serviceAccountName`.
 
 use serde::Serialize;
 

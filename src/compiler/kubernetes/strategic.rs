@@ -15,10 +15,10 @@ pub const ORDER: &str = "$setElementOrder/";
 /// The start of a directive with the values that are removed from a list of scalars.
 pub const DELETE_FROM: &str = "$deleteFromPrimitiveList/";
 
-/// A type of Kubernetes that has fields with lists that are merged, or leads to one.
+/// A type of Kubernetes that has a field whose list is merged, or a field that leads to such a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
-    /// Any other type, also of custom resources, whose lists are replaced.
+    /// Any other type, including custom resources. Its lists are replaced.
     Any,
     Metadata,
     Pod,
@@ -35,12 +35,13 @@ pub enum Lists {
     Replace,
     /// Items with the same value of this field are merged.
     ByKey(&'static str),
-    /// Scalars are added once.
+    /// Scalars that the list does not contain yet are added.
     Add,
 }
 
-/// The fields with a `patchStrategy` in the types of k8s.io/api 0.34.3, and those that lead to them: type, field, type of the
-/// field or of its items, merge of its list. A status is not in it: khorovod renders none.
+/// The fields with a `patchStrategy` in the types of k8s.io/api 0.34.3, and the fields that lead to them. A row has the
+/// type, the field, the type of the field or of its items, and how its list is merged. Fields of a status are left out,
+/// because khorovod renders no status.
 const FIELDS: &[(Type, &str, Type, Lists)] = &[
     (Type::Metadata, "finalizers", Type::Any, Lists::Add),
     (Type::Metadata, "ownerReferences", Type::Any, Lists::ByKey("uid")),
@@ -124,7 +125,7 @@ pub fn merge(target: &mut Json, patch: &Json, of: Type) {
                 merge_lists(items, &[], of, list, Some(change));
             }
         } else if key.starts_with('$') {
-            // It has been applied above.
+            // This directive has been applied above.
         } else if change.is_null() {
             fields.shift_remove(key);
         } else {
@@ -166,7 +167,7 @@ fn merge_lists(items: &mut Vec<Json>, patch: &[Json], of: Type, name: &str, orde
         None if name == "containers" => return,
         None => new.into_iter().cloned().collect(),
     };
-    // The items of the order come first, except that an item outside it stays before those that it preceded.
+    // The items that `order` names come first, in this order. Any other item stays before the items that it preceded.
     let (mut first, rest): (Vec<_>, Vec<_>) = items.drain(..).partition(|item| place(&order, item).is_some());
     first.sort_by_key(|item| place(&order, item));
     let (mut first, mut rest) = (first.into_iter().peekable(), rest.into_iter().peekable());

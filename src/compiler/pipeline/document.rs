@@ -1,4 +1,5 @@
-//! Which documents are kept with the objects that they become: those that hold no secret and are not too large.
+//! Decides which documents are kept with the objects that are rendered from them: documents that contain no secret and
+//! are not too large.
 
 use serde_json::{Map, Value as Json};
 
@@ -11,14 +12,14 @@ use crate::yaml::{Kind, Node};
 /// a copy of the object in a further annotation.
 const LARGEST: usize = 64 << 10;
 
-/// Returns the document of a job, after overlays and settings, as it is kept with the objects. `spec` is the result of
-/// reading the document. Annotations with which tools track a resource are left out.
+/// Returns the document of a job, after overlays and settings, in the form in which the objects keep it. `spec` is the
+/// result of reading the document. Annotations with which tools track a resource are left out.
 pub fn kept(document: &Node, spec: &Spec) -> Document {
     if has_secret("", document) {
         return Document::Omitted("a value of the spec looks like a secret");
     }
     let mut json = document.to_exact_json();
-    // In one order, so that the same job has the same annotation.
+    // Put the keys into a fixed order, so that the same job always has the same annotation.
     let mut in_order = Map::new();
     for key in ["apiVersion", "kind", "metadata", "spec"] {
         in_order.extend(json.get_mut(key).map(|value| (key.to_owned(), value.take())));
@@ -44,8 +45,8 @@ pub fn is_tracking(annotation: &str) -> bool {
     annotation == FILE_NAME || TOOLS.iter().any(|tool| annotation.starts_with(tool))
 }
 
-/// Whether a value looks like a secret: as a whole, or a word in it, or because `variable`, the name of the variable that has this
-/// value, is a usual name of secrets.
+/// Whether a value, or a word in it, looks like a secret. The value of a variable also does if `variable`, the name of
+/// the variable, is a usual name of secrets.
 fn has_secret(variable: &str, node: &Node) -> bool {
     match &node.kind {
         Kind::List(items) => items.iter().any(|item| has_secret("", item)),

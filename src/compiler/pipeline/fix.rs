@@ -4,7 +4,8 @@ use super::check;
 use crate::api::{Inputs, Text};
 use crate::problem::{Fix, Problems};
 
-/// A fix can show the next problem, for example in a map that could not be read before.
+/// The maximum number of times that a text is checked and fixed. A fix can reveal another problem, for example in a map
+/// that could not be read before.
 const ROUNDS: usize = 20;
 
 /// The result of [`fix`].
@@ -58,7 +59,8 @@ fn apply(text: &Text, problems: &Problems) -> (String, usize) {
     fixes.sort_by_key(|fix| (fix.span.start, fix.span.end));
     let (mut result, mut end, mut applied) = (String::new(), 0, 0);
     for (index, fix) in fixes.iter().enumerate() {
-        // Two insertions at one place wait for each other, because the first may change what the second inserts.
+        // If several fixes are at the same place, apply only the first in this round. It may change what the others
+        // insert.
         let is_repeated = index > 0 && fixes[index - 1].span.start == fix.span.start;
         if fix.span.start < end || is_repeated {
             continue;

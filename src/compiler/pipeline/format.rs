@@ -98,7 +98,7 @@ impl Formatter<'_> {
         self.text[line..at].bytes().all(|byte| byte == b' ').then_some(at - line)
     }
 
-    /// The text of `range`, which contains the value.
+    /// The text of `range`, with the value in it formatted.
     fn value(&self, node: &Node, path: &str, range: Range<usize>) -> String {
         let inside = node.span.start >= self.offset && range.contains(&self.start(node));
         let formatted = match &node.kind {
@@ -142,7 +142,7 @@ impl Formatter<'_> {
             starts.push(self.end_of_entry(before, self.column(key_start(entry)?)?));
             before = entry;
         }
-        // Comments and empty lines at the end stay there.
+        // Comments and empty lines at the end of the map stay there.
         let end = self.end_of_entry(before, first_column).min(range.end);
         let ends = starts.iter().skip(1).copied().chain([end]);
         let known = self.order.get(path).map_or(&[][..], Vec::as_slice);
@@ -169,8 +169,8 @@ impl Formatter<'_> {
         Some(chunks.into_iter().map(|(_, chunk)| chunk).collect::<String>() + tail)
     }
 
-    /// The end of an entry with the comments that belong to it: those in its last line, and deeper ones below it. `column` is
-    /// the column of its map.
+    /// The end of an entry, including the comments that belong to it: a comment in its last line, and comments below it
+    /// that start after `column`, the column of its map.
     fn end_of_entry(&self, entry: &Entry, column: usize) -> usize {
         let key = entry.key_span.end - self.offset;
         let value = entry.value.span.end.saturating_sub(self.offset).clamp(key, self.text.len());

@@ -1,7 +1,8 @@
 //! Implements a KRM function: replaces the TrainingJobs in a ResourceList, as Kustomize and kpt pass it. See [`krm`].
 //!
-//! The list is split by its lines, as a stream is at its `---`, so other items are not parsed and remain unchanged. A TrainingJob
-//! among the items is replaced by its objects. The objects of a TrainingJob in `functionConfig` are added after the items.
+//! The list is split into items at its lines, as a stream is split into documents at `---`. So other items are not
+//! parsed and remain unchanged. A TrainingJob among the items is replaced by its objects. The objects of a TrainingJob
+//! in `functionConfig` are added after the items.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -282,7 +283,8 @@ fn annotations(document: &mut Node) -> Option<&mut Vec<Entry>> {
     Some(entries)
 }
 
-/// Removes the annotations of tools that do not apply to the objects: all except those that contain the file.
+/// Removes the annotations with which tools track a resource, except those with the path of its file and its index in
+/// the file. The others do not apply to the objects.
 fn drop_annotations(document: &mut Node) {
     if let Some(annotations) = annotations(document) {
         annotations.retain(|Entry { key, .. }| {

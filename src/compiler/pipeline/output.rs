@@ -25,7 +25,7 @@ impl Built {
                 return Self { text: text.clone(), documents: vec![document] };
             }
         };
-        // The scripts are most of the text.
+        // Scripts are most of the text, so reserve space for them at once.
         let mut text = String::with_capacity(48 << 10);
         let document = |(index, object): (usize, &Object<'_>)| {
             if index > 0 {

@@ -110,8 +110,8 @@ fn is_clearly_other(text: &str) -> bool {
     !version.is_empty() && !version.starts_with(GROUP) && !kind.is_empty() && !kind.ends_with("List")
 }
 
-/// Whether a document is a TrainingJob: its API group is khorovod's. If TrainingJobs are expected, also if it has the kind
-/// `TrainingJob` and no API group or a similar one.
+/// Whether a document is a TrainingJob: its API group is khorovod's. If TrainingJobs are expected, a document of the
+/// kind `TrainingJob` without an API group, or with a similar one, is one too.
 fn is_job(document: &Node, expected: Expected) -> bool {
     let text = |key: &str| document.get(key).and_then(Node::text).unwrap_or_default();
     let version = text("apiVersion");

@@ -70,7 +70,7 @@ pub struct Job {
     pub source_comment: String,
     /// The document after overlays and settings; set only by [`Stream::with_documents`].
     pub document: Option<Node>,
-    /// The same for the objects.
+    /// The document in the form in which the objects keep it.
     pub kept: Document,
     pub spec: Spec,
 }
@@ -188,7 +188,8 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Reads the job of a TrainingJob; `None` if it is not valid. `body` is its text, and `piece` its range in the stream.
+    /// Reads a TrainingJob; `None` if it is not valid. `body` is the text of the document, and `piece` its range in the
+    /// stream.
     pub fn job(&mut self, mut document: Node, body: &str, piece: Range<usize>, overlays: &Overlays) -> Option<Job> {
         overlays.apply(&mut document, &mut self.problems);
         recognise::refuse_hook(&document, &mut self.problems);
@@ -265,7 +266,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Checks that only apply to a render: keys and patches.
+    /// Runs the checks that every render needs: of keys and of patches.
     pub fn check_buildable(&mut self, jobs: &[Job]) {
         for job in jobs {
             self.check_keys(job);

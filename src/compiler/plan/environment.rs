@@ -21,7 +21,7 @@ pub fn environment(plan: &Plan) -> Vec<EnvPair> {
     }
     collective(&plan.spec.collective, &mut env);
     if plan.spec.lifecycle.stall.as_ref().is_some_and(|stall| stall.file.is_none() && stall.metric.is_none()) {
-        // Horovod's warning about a stall, which it repeats every minute, would count as output.
+        // Horovod repeats its warning about a stall every minute. This output would count as progress.
         set(&mut env, "HOROVOD_STALL_CHECK_DISABLE", "1");
     }
     if let Some(logdir) = &plan.spec.observability.tensorboard_logdir {
@@ -63,9 +63,10 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
             let startup = (120 + plan.np / 50).to_string();
             set(env, "OMPI_MCA_orte_startup_timeout", startup.clone());
             set(env, "PRTE_MCA_prte_startup_timeout", startup.clone());
-            // MPI aborts everything if a connection of its daemons fails, so it must survive a short loss of the network: a
-            // switch that restarts, or a node under load. The launcher itself detects within seconds that a host is lost. MPI's
-            // own check is the last resort, after 60 + 12 × 20 seconds; the default is eight minutes.
+            // MPI aborts everything if a connection of its daemons fails, so it must survive a short loss of the
+            // network: a switch that restarts, or a node under load. The launcher itself detects within seconds that a
+            // host is lost. MPI's own check is the last resort. With these values it takes five minutes: 60 seconds
+            // without data, then 12 probes at intervals of 20 seconds. The default is eight minutes.
             set(env, "OMPI_MCA_oob_tcp_keepalive_time", "60");
             set(env, "PRTE_MCA_oob_tcp_keepalive_time", "60");
             set(env, "OMPI_MCA_oob_tcp_keepalive_intvl", "20");
@@ -115,8 +116,10 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
     let first = plan.first_host();
     let slots = spec.groups.first().map_or(1, |group| group.slots);
     set(env, "PET_NPROC_PER_NODE", slots.to_string());
-    // In a Slurm job the batch script starts all agents again. In pods the script of the agents does: torchrun alone would start only
-    // its own ranks again, beside those of the other agents. Without a restart it would wait five minutes for these.
+    // How often torchrun itself restarts its ranks. In a Slurm job it does not, because the batch script starts all
+    // agents again. In pods, `agents.py` starts all agents again when it detects the first restart: torchrun alone
+    // restarts only the ranks of its own pod. Without that restart, torchrun would wait five minutes for the other
+    // agents.
     let restarts = match &spec.elastic {
         _ if !spec.target.has_pods => 0,
         Some(_) => spec.lifecycle.retries,

@@ -66,7 +66,7 @@ impl List {
         self.optional_if(true, path, value);
     }
 
-    /// The same, but the change starts a new run only if `is_fixed` is true.
+    /// Adds a field if it has a value. The change of the field starts a new run only if `is_fixed` is true.
     fn optional_if(&mut self, is_fixed: bool, path: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
             self.run_if(is_fixed, path, value);
@@ -119,7 +119,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
         lifecycle,
         security,
         observability,
-        // A batch script is not an object that changes in place, so no run continues.
+        // These fields apply only to batch scripts, which are not objects that change in place.
         slurm: _,
         patches,
         // The fields already contain the values of the defaults.
@@ -168,7 +168,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     list.optional_if(false, "scheduling.localQueue", local_queue.as_ref());
     list.optional("scheduling.schedulerName", scheduler_name.as_ref());
     list.add(Reach::InPlace, "scheduling.suspend", suspend);
-    // An elastic torchrun restarts its agents itself. The limit is a variable of the pods.
+    // In an elastic job, torchrun itself counts the restarts, and its limit is a variable of the pods.
     let fixed_retries =
         fixed("lifecycle.retries") || shape == Shape::Torchrun && spec.target.has_pods && elastic.is_some();
     let Lifecycle {
@@ -208,7 +208,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
         list.optional("lifecycle.stall.evidence", evidence.as_ref());
     }
     self::security(&mut list, security);
-    // Controllers of other targets end a run, and with `keepWorkers` the user does.
+    // With other targets a controller ends the run, and with `keepWorkers` the user does, so pods need no permissions.
     list.run_if(spec.target.own_workloads && !lifecycle.keep_workers, "security.apiAccess", security.api_access);
     self::observability(&mut list, observability, launcher.kind);
     for (index, patch) in patches.iter().enumerate() {

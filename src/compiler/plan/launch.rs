@@ -132,7 +132,7 @@ fn deepspeed_options(plan: &Plan) -> Vec<String> {
     }
     let given: Vec<_> = user_args.split_whitespace().map(str::to_owned).collect();
     let mut args_for_mpirun = mpirun_options(plan, &given);
-    // Otherwise DeepSpeed restricts Open MPI to the interface eth0.
+    // Without this option, DeepSpeed restricts Open MPI to the interface eth0.
     let interface = plan.spec.collective.interface.as_deref().map(|name| name.trim_start_matches('='));
     if plan.spec.launcher.mpi == Mpi::OpenMpi
         && let Some(name) = interface.filter(|name| !name.starts_with('^'))

@@ -8,9 +8,9 @@ use std::fmt;
 pub enum InvalidSeed {
     /// 32 printable characters, or 32 equal bytes: a password, not random bytes.
     NotRandom,
-    /// So many bytes, which are not 32 and not text.
+    /// The number of the bytes. It is not 32, and the bytes are not text.
     Bytes(usize),
-    /// So many characters, which are neither hex digits nor base64 of 32 bytes.
+    /// The number of characters of a text that is neither 64 hex digits nor base64 of 32 bytes.
     Characters(usize),
 }
 

@@ -11,7 +11,8 @@ fn array(words: impl Iterator<Item = String>) -> String {
     array + " )"
 }
 
-/// The launch, with `rank.sh` before the command if the number of ranks is fixed and each rank may run any program.
+/// The launch command, with `rank.sh` before the command of the ranks if the number of ranks is fixed and each rank may
+/// run any program.
 pub fn launch(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
     let is_checkable = match spec.launcher.kind {
@@ -60,8 +61,8 @@ pub fn job(plan: &Plan) -> String {
         ("port", spec.ssh.port.to_string()),
         ("user", word(&spec.ssh.user)),
         ("np", plan.np.to_string()),
-        // One entry per worker group: the workers' name before the index, the number that run ranks, the number of spares
-        // after them, and the ranks of each.
+        // One entry per worker group: the name of its pods without their index, the number of workers that run ranks,
+        // the number of spares after them, and the number of ranks per worker.
         ("team_names", array(plan.teams.iter().map(|team| word(&team.workload)))),
         ("team_replicas", array(plan.teams.iter().map(|team| team.replicas.to_string()))),
         ("team_spares", array(plan.teams.iter().map(|team| team.spares.to_string()))),
@@ -85,7 +86,7 @@ pub fn job(plan: &Plan) -> String {
     ];
     // On targets where the first pod that succeeds ends the job, the other pods must not exit before the pod with index 0.
     let stays = spec.target.first_success_ends_job && plan.shape == Shape::Torchrun;
-    // torchrun has no such limit.
+    // Only the scripts for an elastic horovodrun read this timeout. torchrun gets it in `PET_RDZV_CONF`.
     let elastic = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
     let timeout = elastic.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
     // The S3 volumes that are uploaded, with the seconds between two uploads: `results=600`.
@@ -93,7 +94,8 @@ pub fn job(plan: &Plan) -> String {
         let uploads = plan.uploads().into_iter();
         ("upload_intervals", array(uploads.map(|(name, seconds)| word(&format!("{name}={seconds}")))))
     });
-    // The file and the metric whose changes are progress, or empty; what follows a stall; and the folder for evidence, or empty.
+    // The metric with its port, and the file, whose changes count as progress; the action after a stall; and the folder
+    // for evidence. Values that the spec does not set are empty.
     let port = spec.observability.metrics.as_ref().map(|metrics| metrics.port.to_string()).unwrap_or_default();
     let stall = spec.lifecycle.stall.iter().flat_map(|stall| {
         [
@@ -128,7 +130,8 @@ pub fn job(plan: &Plan) -> String {
     lines
 }
 
-/// The files of the devices that `gpus` of a group counts. Empty if none are counted: a slice of a GPU has no file of its own.
+/// A pattern for the device files of the GPUs of a group, whose number `check.sh` compares with `gpus`. Empty if the
+/// number is not compared: a slice of a GPU has no device file.
 fn gpu_files(group: &Group) -> &'static str {
     match group.gpu_resource.as_str() {
         "nvidia.com/gpu" => "/dev/nvidia[0-9]*",
@@ -145,13 +148,13 @@ fn health(plan: &Plan) -> Vec<(&'static str, String)> {
     let flag = |is_set| if is_set { "yes".to_owned() } else { word("") };
     // One entry per worker group.
     let each = |value: &dyn Fn(&Group) -> String| array(plan.teams.iter().map(|team| value(&spec.groups[team.group])));
-    // S3 volumes are folders of the pod.
+    // The folder of an S3 volume is a part of the pod, so it is not checked.
     let is_mounted = |source: &VolumeSource| !matches!(source, VolumeSource::S3(_));
     let volumes = spec.storage.iter().filter(|volume| is_mounted(&volume.source));
     match check.policy {
         HealthPolicy::Never => Vec::new(),
         policy => vec![
-            // Set if also the first attempt is checked.
+            // Set if the workers are also checked before the first attempt.
             ("health_always", flag(policy == HealthPolicy::Always)),
             ("health_command", array(check.command.iter().map(|text| word(text)))),
             ("health_timeout", check.timeout.to_string()),

@@ -1,4 +1,5 @@
-//! Every file of every shape is valid shell, and no value of a spec can escape its quotes in `job.sh`.
+//! Checks that every script of every shape is valid shell, and that no value of a spec can escape its quotes in
+//! `job.sh`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -112,7 +113,7 @@ fn sets(text: &str, variable: &str) -> bool {
     })
 }
 
-/// The table of scripts/README.md is complete for the variables that it lists.
+/// Checks that the table of scripts/README.md names every script that sets one of its variables.
 #[test]
 fn shared_variables_have_an_owner() {
     let files: Vec<File> = plans().iter().flat_map(files).collect();
@@ -208,7 +209,8 @@ fn every_file_that_a_script_uses_exists() {
         let files = files(&plan);
         for file in &files {
             for line in file.text.lines() {
-                // `. "$scripts/x.sh"` without a test for it, and paths of programs.
+                // Check the lines `. "$scripts/x.sh"`. Other lines first test whether the file exists, or are not about
+                // a script.
                 let Some((_, name)) = line.split_once("$scripts/").filter(|_| line.starts_with(". ")) else { continue };
                 let name = name.trim_end_matches('"');
                 assert!(files.iter().any(|other| other.name == name), "{} names {name}", file.name);
@@ -300,7 +302,7 @@ fn scripts() -> Vec<(String, String)> {
     all
 }
 
-/// A script needs a value if it cannot read the ConfigMap. That value is the default of the field.
+/// A script that cannot read the ConfigMap uses a value of its own, which must be the default of the field.
 #[test]
 fn scripts_fall_back_to_the_defaults_of_fields() {
     let (lifecycle, launcher) = (declare::Lifecycle::default(), declare::Launcher::default());

@@ -1,6 +1,6 @@
-//! Quotes values of a spec for the shell. No value gets into `job.sh` without it.
+//! Quotes values of a spec for the shell. Every value in `job.sh` passes through [`word`].
 
-/// Returns `text` as exactly one word of bash: without quotes if it has only harmless characters.
+/// Returns `text` as exactly one word of bash. The word has no quotes if it consists only of harmless characters.
 pub fn word(text: &str) -> String {
     let is_harmless = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+".contains(&byte);
     if !text.is_empty() && text.bytes().all(is_harmless) {
@@ -29,7 +29,7 @@ mod tests {
         assert_eq!(word("a b"), "'a b'");
         assert_eq!(word("it's"), r"'it'\''s'");
         assert_eq!(word("~"), "'~'");
-        // Without quotes, shellcheck takes it for a separator of array elements (SC2054).
+        // Without quotes, shellcheck reports the comma as a separator of array elements (SC2054).
         assert_eq!(word("lo,docker0"), "'lo,docker0'");
         assert_eq!(word("[0]=x"), "'[0]=x'");
     }

@@ -179,7 +179,8 @@ fn note_on_worker_claims(volume: &Volume) -> Option<String> {
     })
 }
 
-/// The note for a new run: its text may be an earlier one, whose run has ended.
+/// The note for a new run. If the spec is equal to an earlier one, the run has the name of the earlier run, which may
+/// have ended.
 pub(super) const NOTE_ON_EARLIER_RUN: &str = "if this spec has run before and the Job of that run still exists, kubectl apply starts nothing: then change spec.runTag";
 
 const CLAIM_IS_IMMUTABLE: &str =
@@ -191,7 +192,7 @@ pub(super) fn refusal(difference: &Difference, reason: &str) -> String {
     format!("{}: {} cannot become {}; {reason}", difference.path, value(&difference.old), value(&difference.new))
 }
 
-/// The fields that differ, and how far each difference reaches: the old fields in their order, then the added fields.
+/// The fields that differ, each with its [`Reach`]: first the old fields in their order, then the added fields.
 fn differences(before: &[Field], after: &[Field]) -> Vec<(Reach, Difference)> {
     let find = |list: &[Field], path: &str| list.iter().position(|field| field.path == path);
     let mut found = Vec::new();

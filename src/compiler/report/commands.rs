@@ -3,10 +3,11 @@
 use super::{Commands, Description, Object};
 use crate::plan::{Plan, Shape};
 
-/// The kinds of which every job has some or had some in an earlier run, without those that keep data.
+/// The kinds of objects that the runs of any job may have, without the kinds that hold data. An earlier run may have
+/// had other kinds than the current one.
 pub const KINDS: &str = "statefulset,job,service,configmap,secret,networkpolicy,serviceaccount,role,rolebinding";
 
-/// The label of an Indexed Job's pod with its index.
+/// The label with the index of a pod of an Indexed Job.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
 /// The commands for a job with these objects.
@@ -24,7 +25,7 @@ pub fn commands(plan: &Plan, description: &Description, objects: &[Object], pods
         Shape::StatefulSet => format!("--tail=-1 -l {run},app.kubernetes.io/component=launcher"),
         Shape::Torchrun => format!("--tail=-1 --prefix --max-log-requests={pods} -l {run}"),
         Shape::IndexedJob if plan.spec.target.pod_index.is_none() => format!("--tail=-1 -l {run},{INDEX}=0"),
-        // Its pods have fixed names, and no label with their index.
+        // With such a target, the pods have fixed names, and no label with their index.
         Shape::IndexedJob => plan.launcher_host().split('.').next().unwrap_or_default().to_owned(),
     };
     Commands {
@@ -33,7 +34,8 @@ pub fn commands(plan: &Plan, description: &Description, objects: &[Object], pods
     }
 }
 
-/// All kinds of the job, as kubectl takes them. Claims and volumes are left out, because they hold data.
+/// The kinds of the objects of a job, as an argument of kubectl. Claims and volumes are left out, because they hold
+/// data.
 fn kinds(objects: &[Object]) -> String {
     let mut kinds: Vec<String> = KINDS.split(',').map(str::to_owned).collect();
     for Object { kind, api_group, .. } in objects {

@@ -1,4 +1,5 @@
-//! Compares objects that were rendered earlier with new ones, for when the old spec is not available. See [`against_rendered`].
+//! Compares objects that were rendered earlier with new ones, if the old spec is not available. See
+//! [`against_rendered`].
 //!
 //! The objects of a job are recognised by their labels. They may come from `khorovod render`, from Helm or Kustomize, or from
 //! a cluster (`kubectl get -o yaml`).
@@ -81,8 +82,9 @@ impl JobObject {
 /// The name and the namespace of a job.
 type JobKey<'a> = (&'a str, Option<&'a str>);
 
-/// The change of each job between two lists of objects. Jobs are matched by name and namespace. A job without a namespace also
-/// matches the job of that name in a cluster, where every object has one, if there is only one.
+/// The change of each job between two lists of objects. Jobs are matched by name and namespace. In a cluster every
+/// object has a namespace, so a new job without a namespace also matches a job of the same name from a cluster, if that
+/// name occurs in only one namespace.
 pub(crate) fn against_rendered(old: &[JobObject], new: &[JobObject]) -> Vec<Change> {
     let old_jobs: Vec<(JobKey, &JobObject)> = old.iter().map(|object| (key(object), object)).collect();
     let new_jobs: Vec<(JobKey, &JobObject)> = new.iter().map(|object| (matching(object, old), object)).collect();
@@ -142,7 +144,8 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
         return change;
     }
     let run = |objects: &[&JobObject]| {
-        // The ConfigMap `JOB-current` belongs to no run. It contains the name of the current run; a cluster may have objects of others.
+        // The ConfigMap `<job>-current` belongs to no run and contains the name of the current one. A cluster may also
+        // have objects of other runs.
         let current = objects.iter().find_map(|object| object.value["data"]["run"].as_str());
         let labels = || objects.iter().map(|object| object.run.as_str()).find(|run| !run.is_empty());
         current.or_else(labels).unwrap_or_default().to_owned()
@@ -166,7 +169,8 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
             continue;
         };
         let (other, (_, earlier)) = before.remove(at);
-        // The data of a Secret must not be shown, and a plan does not have it. Kubernetes refuses other keys for the same run.
+        // The data of Secrets is not compared: it must not be shown, and `plan` may not have it. Kubernetes refuses
+        // other keys for the same run.
         if object.kind == "Secret" {
             continue;
         }

@@ -2,12 +2,13 @@
 
 use super::{Kind, Node};
 
-/// The path of a node in a map or list that has this path itself.
+/// The path of the value at `key` in the map at the path `parent`.
 pub fn of_key(parent: &str, key: &str) -> String {
     if parent.is_empty() { key.to_owned() } else { format!("{parent}.{key}") }
 }
 
-/// The path of the field at a byte offset: the last that starts there or before. Empty before the first field.
+/// The path of the field at a byte offset, which is the last field that starts at or before it. Empty before the first
+/// field.
 pub fn at(document: &Node, offset: usize) -> String {
     let mut path = String::new();
     let mut here = document;

@@ -87,7 +87,8 @@ struct TreeBuilder<'t, 'p> {
     anchors: Vec<(usize, Node)>,
     /// The number of values so far.
     nodes: usize,
-    /// Whether a key was a list or a map. Validation would only report consequences of that, so the document is given up.
+    /// Whether a key was a list or a map. Validation would only report consequences of that, so the document counts as
+    /// unreadable.
     has_unreadable_key: bool,
     problems: &'p mut Vec<Problem>,
 }

@@ -16,7 +16,7 @@ pub enum Scalar<'a> {
 /// The reason why YAML parsers disagree on a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trap {
-    /// `yes`, `on`, `n`: this boolean in YAML 1.1, a string in YAML 1.2.
+    /// `yes`, `on`, `n`: a string in YAML 1.2, and a boolean with this value in YAML 1.1.
     Word(bool),
     /// `0777`, `0o17`, `0x1F`, `0b1`: parsers read different numbers, or a string.
     Radix,

@@ -15,8 +15,8 @@ pub struct Mistake {
     pub hint: String,
 }
 
-/// Searches a document for the mistake behind a syntax error. `before` is the part of `text` before the byte at which the
-/// parser stopped. Returns `None` if none of the known mistakes is found.
+/// Searches a document for the mistake that causes a syntax error. `before` is the part of `text` before the byte at
+/// which the parser stopped. Returns `None` if none of the known mistakes is found.
 pub fn locate_mistake(text: &str, before: &str, kind: &ErrorKind) -> Option<Mistake> {
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default();
@@ -97,8 +97,8 @@ fn is_about_tab(kind: &ErrorKind) -> bool {
     )
 }
 
-/// The byte offset of the tab behind an error at `at`: in the indentation of the same line, or of the next one, because the
-/// parser reports some tabs at the end of the line above.
+/// The byte offset of the tab that causes an error at `at`. The tab is in the indentation of the same line, or of the
+/// next line, because the parser reports some tabs at the end of the line above.
 pub fn find_tab(text: &str, at: usize, kind: &ErrorKind) -> Option<usize> {
     if !is_about_tab(kind) {
         return None;

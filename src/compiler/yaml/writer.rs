@@ -169,7 +169,7 @@ impl Block<'_> {
     }
 }
 
-/// A line break and as many spaces as nearly all lines start with.
+/// A line break and 64 spaces, which are enough for the indentation of nearly all lines.
 const LINE: &str = "\n                                                                ";
 
 /// Writes `columns` spaces.

@@ -156,7 +156,7 @@ const SOURCES: &[&str] = &[
     "vsphereVolume",
 ];
 
-/// The source of a PersistentVolume: one key, one map.
+/// The source of a PersistentVolume: a map with one key, which is the type of the source. Its value is a map.
 #[derive(Debug, Clone)]
 pub struct VolumeSource(pub Json);
 

@@ -7,7 +7,8 @@ use super::shapes::Constant;
 use crate::job::read::{Defs, Expected, Field, Item, Reader, WayOut};
 use crate::yaml::{Kind, Node, Scalar};
 
-/// Declares a text with a form: a predicate for the reader, the same as a pattern for the schema.
+/// Declares types for texts with a form. Each has a predicate for the reader, and the same form as a pattern for the
+/// schema.
 macro_rules! texts {
     ($($(#[doc = $doc:literal])+ $name:ident, $wanted:literal, $max:literal, $pattern:literal, $valid:expr;)+) => {$(
         $(#[doc = $doc])+
@@ -42,7 +43,8 @@ macro_rules! texts {
             const ITEM: Item = Item::Text;
 
             fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
-                // A number that has not the form in quotes either: the form is what is wrong.
+                // A number that does not have the form even in quotes is reported for its form, not for its missing
+                // quotes.
                 if let (Kind::Scalar { text, .. }, Some(Scalar::Int(_) | Scalar::Float(_))) = (&node.kind, node.scalar())
                     && let Err((wanted, hint)) = fit::<Self>(text)
                 {
@@ -68,11 +70,11 @@ pub trait Form: Field {
     const NAME: &'static str;
     /// The form in words.
     const WANTED: &'static str;
-    /// The longest it may be, in characters.
+    /// The maximum length, in characters.
     const MAX: usize;
     /// The form as a pattern.
     const PATTERN: &'static str;
-    /// Whether a text has the form, whatever its length.
+    /// Whether a text has the form. The length is not checked.
     fn fits(text: &str) -> bool;
     /// The value of a text that fits.
     fn wrap(text: &str) -> Self;
@@ -83,7 +85,8 @@ fn has_form<T: Form>(text: &str) -> bool {
     (text.len() <= T::MAX || text.chars().count() <= T::MAX) && T::fits(text)
 }
 
-/// The value of a text that fits; else what is wrong with it, as the end of a sentence about the field, and a correction if there is one.
+/// Returns the value of a text that fits. The error has the end of a sentence that begins with the name of the field,
+/// such as "is not an absolute path", and a correction if there is one.
 pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
     if text.len() > T::MAX && text.chars().count() > T::MAX {
         let (length, most) = (text.chars().count(), T::MAX);
@@ -107,7 +110,7 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
     }
 }
 
-/// The hint for a file in a folder.
+/// The hint for a file of `code.files` whose name contains a folder.
 const FLAT_FILES: &str = "`code.files` has no folders: put a package into the image, or on a volume of `storage`";
 
 /// The correction of an image. Part of a name is never left out, because the rest would be another image.
@@ -122,14 +125,14 @@ fn image_way_out(text: &str) -> Option<WayOut> {
     }
     let transport = text.strip_prefix("docker:").or(text.strip_prefix("oci:")).unwrap_or(text);
     let name = transport.split_once("://").map_or(transport, |(_, rest)| rest).trim_start_matches('/');
-    // enroot separates the registry by a `#`.
+    // enroot writes a `#` between the registry and the path.
     let name = if name.matches('#').count() == 1 { name.replace('#', "/") } else { name.to_owned() };
     let candidates = [name.clone(), name.to_lowercase()];
     let found = candidates.into_iter().find(|candidate| has_form::<ImageName>(candidate));
     found.map(WayOut::Write).or_else(|| left_open(text).map(WayOut::Say))
 }
 
-/// The fields that an S3 URL stands for.
+/// The hint for an S3 URL: the fields that replace it.
 fn bucket_way_out(text: &str) -> Option<WayOut> {
     let (bucket, prefix) = text.split_once("://")?.1.split_once('/')?;
     (has_form::<Bucket>(bucket) && !prefix.is_empty())
@@ -150,7 +153,7 @@ pub fn shell_variable(word: &str) -> Option<&str> {
     Some(&word[at..at + 1 + end])
 }
 
-/// The hint for a variable that is not expanded.
+/// The hint for a text with `~` or a variable, which khorovod does not expand.
 fn left_open(text: &str) -> Option<String> {
     if text.starts_with("~/") {
         return Some("`~` is not expanded here: write the absolute path".to_owned());
@@ -268,7 +271,7 @@ fn sbatch_option(text: &str) -> bool {
 
 fn gres(text: &str) -> bool {
     let (name, kind) = text.split_once(':').unwrap_or((text, "any"));
-    // `gpu:2` would be two of them, and `gpu:6000` is a model.
+    // A number of up to three digits is a count, as in `gpu:2`. A longer number is a model, as in `gpu:6000`.
     let is_count = kind.len() < 4 || kind.contains(['-', '_', '.']);
     name.starts_with(|c: char| c.is_ascii_alphabetic())
         && data_key(name)
@@ -309,7 +312,7 @@ fn qualified(text: &str) -> bool {
     name_part(name) && domain.is_none_or(|domain| ends_alphanumeric(domain) && domain.bytes().all(lower))
 }
 
-/// A resource that a container may ask for: Kubernetes' own, or another's with its domain.
+/// A resource that a container may request: one of Kubernetes itself, or an extended resource, whose name has a domain.
 fn resource(text: &str) -> bool {
     let pages = || {
         text.strip_prefix("hugepages-")?
@@ -328,7 +331,7 @@ fn digest(text: &str) -> bool {
 fn image(text: &str) -> bool {
     let (name, hash) = text.split_once('@').map_or((text, None), |(name, hash)| (name, Some(hash)));
     let (path, tag) = match name.rsplit_once(':') {
-        // A registry's port.
+        // A `/` after the colon: the colon precedes the port of the registry, and there is no tag.
         Some((_, port)) if port.contains('/') => (name, None),
         Some((path, tag)) => (path, Some(tag)),
         None => (name, None),
@@ -346,7 +349,7 @@ fn registry(text: &str) -> bool {
     host.split('.').all(word) && port.is_none_or(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Words of lower-case letters and digits, between them a point, one or two underscores or hyphens.
+/// Words of lower-case letters and digits, separated by a point, by one or two underscores, or by hyphens.
 fn path_part(text: &str) -> bool {
     let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let between = |gap: &str| matches!(gap, "" | "." | "_" | "__") || gap.bytes().all(|b| b == b'-');
@@ -413,7 +416,7 @@ fn resolved(path: &str) -> String {
     if path.starts_with('/') { format!("/{}", parts.join("/")) } else { String::new() }
 }
 
-/// A URL's scheme and server, an IPv6 address in brackets.
+/// The scheme and the server of a URL. An IPv6 address is put in brackets.
 fn without_path(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return String::new() };
     let server = rest.split('/').next().unwrap_or_default();
@@ -429,9 +432,9 @@ fn without_path(text: &str) -> String {
     }
 }
 
-/// The text that was meant: a simple change makes it fit.
+/// The text that was probably meant: the first of several simple changes that makes `text` valid.
 fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
-    // A shell would expand it.
+    // A shell would expand the start of the text, so the remaining text is not what was meant.
     if text.trim().is_empty() || text.starts_with(['~', '$']) {
         return None;
     }
@@ -464,7 +467,7 @@ fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
         text.rsplit('/').next().filter(|_| !text.contains(":/")).unwrap_or_default().to_owned(),
         text.split_once(":/").map_or("", |(server, _)| server).to_owned(),
         resource.to_owned(),
-        // Some names must not start with a digit.
+        // Only for a text that starts with a digit, because some names must not start with one.
         format!("job-{}", dash.trim_matches('-')),
         format!("_{text}"),
     ]

@@ -193,7 +193,7 @@ fn lacks_quotes(node: &Node) -> bool {
     matches!(node.scalar(), Some(Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_) | Scalar::Trap(_)))
 }
 
-/// The value of a variable: a text, or a reference to it.
+/// The value of a variable: a text, or a reference to the place of the text.
 #[derive(Debug, Clone)]
 pub enum EnvValue {
     /// The value itself.
@@ -238,7 +238,7 @@ impl Field for EnvValue {
 
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         match &node.kind {
-            // A map of another kind, which the program reads as a text.
+            // A map that names no source of a value was probably meant as a text that the program parses.
             Kind::Map(entries) if entries.iter().all(|entry| !is_source(&entry.key)) && !entries.is_empty() => {
                 let message = format!("`{}` takes a string, not a map", reader.path());
                 let hint = format!("write it as a string: `'{}'`", node.to_json());

@@ -23,7 +23,7 @@ impl<const MIN: u32, const MAX: u32> Field for Int<MIN, MAX> {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         let value = match node.scalar() {
             Some(Scalar::Int(value)) => u32::try_from(value).ok(),
-            // `8.0` is a whole number to JSON Schema, and to people. (`+ 0.0` makes `-0` a zero.)
+            // JSON Schema accepts `8.0` as an integer. `+ 0.0` removes the sign of `-0.0`.
             Some(Scalar::Float(value)) if value.fract() == 0.0 => format!("{:.0}", value + 0.0).parse().ok(),
             _ => return reader.wrong_type(node, Expected::Integer { min: MIN, max: MAX }),
         };
@@ -75,7 +75,7 @@ impl Field for Quantity {
 
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         const LARGEST: i64 = 999_999_999_999;
-        // `cpu: 0.5` and `memory: 1073741824` are as good as their quoted forms.
+        // `cpu: 0.5` and `memory: 1073741824` mean the same as the quoted texts.
         let text = match node.scalar() {
             Some(Scalar::Text(text)) => Cow::Borrowed(text),
             Some(Scalar::Int(value)) if (0..=LARGEST).contains(&value) => Cow::Owned(value.to_string()),
@@ -196,14 +196,14 @@ impl Field for Duration {
                 let hint = "write `1s` or more; leave the field out for its default";
                 return reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())));
             }
-            // Also in quotes.
+            // A number without a unit, with or without quotes.
             (Some(Scalar::Int(_) | Scalar::Text(_)), Some(value)) => {
                 let hint = format!("name the unit: `{value}s`, `{value}m` or `{value}h`");
                 return reader.invalid(node, WANTED, Some(WayOut::Say(hint)));
             }
             _ => {}
         }
-        // As Slurm writes it.
+        // A duration in the form of Slurm, such as `24:00:00`, which some readers of YAML read as a number.
         if let (Some(Scalar::Trap(_)), Kind::Scalar { text, .. }) = (node.scalar(), &node.kind)
             && let Some(meant) = meant_duration(text)
         {
@@ -368,7 +368,7 @@ impl<K: Form, V: Field> Field for Table<K, V> {
     }
 }
 
-/// A Kubernetes fragment, taken as it is; a map.
+/// A map that is a part of a Kubernetes object. It is passed on unchanged.
 #[derive(Debug, Clone)]
 pub struct Fragment(pub Json);
 
@@ -396,7 +396,7 @@ impl Field for Fragment {
     }
 }
 
-/// Beyond the integers of Kubernetes' API.
+/// 2^63, which is larger than every integer of the Kubernetes API: they have 64 bits and a sign.
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
 /// Refuses values that readers of YAML read differently, at any depth.

@@ -1,5 +1,6 @@
-//! One declaration a field: its name, type, default, examples and documentation become the raw
-//! type, its reader, its JSON Schema, and the texts of `explain` and of an editor's hover.
+//! The macros `shape!` and `choice!`, with which fields are declared. Each field has one declaration with its name,
+//! type, default, examples and documentation. The macros generate from it the Rust type, its reader, its JSON Schema,
+//! and the texts of `explain` and of an editor's hover.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -142,7 +143,7 @@ macro_rules! shape {
 }
 pub(crate) use shape;
 
-/// Declares a field that takes one of a few words, and the value each stands for.
+/// Declares a type for fields that take one of a few words, and the value that each word stands for.
 macro_rules! choice {
     ($(#[doc = $about:literal])+ $name:ident -> $type:ty { $($word:literal => $value:expr, $doc:literal;)+ }) => {
         $(#[doc = $about])+
@@ -199,10 +200,11 @@ pub(crate) use choice;
 
 /// A type of field whose default a declaration can state.
 pub trait Constant: Clone {
-    /// A default as a declaration states it.
+    /// The type of the default in a declaration.
     type Written: ToString;
 
-    /// The value of what is written. A declaration states only valid values; a test of the schema checks them.
+    /// Converts the default of a declaration to a value. A declaration states only valid defaults, which a test of the
+    /// schema checks.
     fn constant(written: Self::Written) -> Self;
 }
 
@@ -217,7 +219,7 @@ impl Constant for bool {
 /// The value of a field: as it is given, or the default of its declaration.
 pub struct OrDefault<T> {
     pub value: T,
-    /// The default as it is declared, if the field is not given.
+    /// The text of the declared default, if the field is not given.
     pub default: Option<String>,
 }
 
@@ -231,7 +233,7 @@ impl<T: Constant> OrDefault<T> {
 }
 
 impl<T> OrDefault<T> {
-    /// Adds a remark to the default as it is shown.
+    /// Appends a remark to the text of the default.
     #[must_use]
     pub fn remark(self, remark: &str) -> Self {
         Self { default: self.default.map(|default| default + remark), ..self }
@@ -244,7 +246,7 @@ pub struct Schema<'a> {
     pub doc: &'a str,
     pub properties: Map<String, Json>,
     pub required: &'a [&'a str],
-    /// Keys of which one must be given.
+    /// The keys of which exactly one must be given.
     pub one_of: &'a [&'a str],
 }
 

@@ -10,7 +10,7 @@ use crate::job::read::At;
 use crate::job::types::quantity::Quantity;
 use crate::job::types::spec;
 
-/// The maximum number of workers. It is more than the pods of any cluster.
+/// The maximum number of workers. It is far above the 5,000 nodes for which Kubernetes is designed.
 pub const MAX_WORKERS: u32 = 100_000;
 
 /// Declares the fields that describe one worker, for `workers` and for each of its groups.
@@ -57,14 +57,14 @@ macro_rules! worker_shape {
 macro_rules! worker_view {
     ({} $($(#[doc = $doc:literal])+ $key:literal $field:ident : $type:ty
         $(, default $default:expr)? $(, example $example:expr)*;)+) => {
-        /// The fields of the workers of one group: those of the group itself, or else those beside `groups`.
+        /// The fields of the workers of one group. A field that the group does not have is taken from beside `groups`.
         #[derive(Debug, Clone, Copy)]
         pub struct WorkerFields<'a> {
             $($(#[doc = $doc])+ pub $field: Option<&'a At<$type>>,)+
         }
 
         impl<'a> WorkerFields<'a> {
-            /// The fields of a group; without one, those of all workers.
+            /// The fields of the workers of `group` or, if the job has no groups, of all workers.
             pub fn new(workers: &'a Workers, group: Option<&'a Group>) -> Self {
                 Self { $($field: group.and_then(|group| group.$field.as_ref()).or(workers.$field.as_ref()),)+ }
             }

@@ -1,5 +1,5 @@
 //! Edits of the text of a spec, for automatic fixes: they insert a missing field at its usual place, with the right
-//! indentation. The only part of the reader that looks at the layout of the text.
+//! indentation. This is the only part of the reader that depends on the layout of the text.
 
 use serde_json::Value as Json;
 
@@ -7,13 +7,13 @@ use crate::problem::{Fix, Span};
 use crate::yaml::flow::flow;
 use crate::yaml::{Entry, Kind, Node};
 
-/// The texts that spans are in.
+/// The texts that spans point into.
 pub trait Texts {
-    /// All of the text that a place is in.
+    /// The whole text that contains a place.
     fn around(&self, place: Span) -> &str;
 }
 
-/// A text alone.
+/// A single text, which contains every place.
 impl Texts for &str {
     fn around(&self, _: Span) -> &str {
         self
@@ -27,11 +27,11 @@ pub fn field(texts: &dyn Texts, node: &Node, order: &[&str], key: &str, value: &
     let text = texts.around(node.span);
     let entries: Vec<_> = entries.iter().filter(|entry| entry.key_span.within(node.span)).collect();
     let rank = |key: &str| order.iter().position(|known| *known == key);
-    // A stray one may be the field that is missing.
+    // An unknown key may be a misspelling of the missing field.
     if entries.iter().any(|entry| rank(&entry.key).is_none()) {
         return None;
     }
-    // A field of an overlay is not in this text.
+    // The value of a field that an overlay sets is not in this text.
     let own = entries.iter().filter(|entry| entry.value.span.within(node.span));
     let before = own.filter(|entry| rank(&entry.key) < rank(key)).max_by_key(|entry| rank(&entry.key));
     let insert = |at: usize, text: String| Some(Fix { span: Span { start: at, end: at, ..node.span }, text });
@@ -51,7 +51,7 @@ pub fn field(texts: &dyn Texts, node: &Node, order: &[&str], key: &str, value: &
     match before {
         None => insert(first, format!("{written}\n{indent}")),
         Some(entry) => {
-            // A block of text ends with its line.
+            // The span of a block scalar also contains the line break at its end.
             let end = text[..entry.value.span.end].trim_end().len();
             let line = end + text[end..].find('\n').unwrap_or(text.len() - end);
             let (line, newline) = if text[..line].ends_with('\r') { (line - 1, "\r\n") } else { (line, "\n") };
@@ -60,8 +60,8 @@ pub fn field(texts: &dyn Texts, node: &Node, order: &[&str], key: &str, value: &
     }
 }
 
-/// Moves `entry` of the map `parent` into the map `section` of it, with another key and value. The section is added if there is
-/// none. Returns nothing if the entry shares a line with other text.
+/// Moves `entry` of the map `parent` into the map at the key `section` of `parent`, and gives it another key and value.
+/// Adds the section if it is missing. Returns nothing if the entry shares a line with other text.
 pub fn moved(
     texts: &dyn Texts,
     parent: &Node,
@@ -89,7 +89,7 @@ pub fn moved(
     let at = insertion.span.start;
     let (span, text) = match at <= line {
         true => (at..end, [&insertion.text, &text[at..line]].concat()),
-        // An insertion at the end of the line before it, or further below.
+        // The insertion point is below the entry's line, or at the end of the line itself.
         false => (line..at, [&text[end..at.max(end)], &insertion.text].concat()),
     };
     Some(Fix { span: Span { start: span.start, end: span.end, ..own }, text })
@@ -143,12 +143,12 @@ pub fn lines(texts: &dyn Texts, key: Span, block: Span, lines: &[String]) -> Opt
     if text.get(block.start..)?.starts_with('[') {
         return Some(Fix { span: block, text: format!("{{{}}}", lines.join(", ")) });
     }
-    // A list in the column of its key has its place at the first item, behind the hyphen.
+    // The span of a block list may start after the hyphen of its first item. The hyphen is replaced too.
     let line = text[..block.start].rfind('\n').map_or(0, |at| at + 1);
     let start = text[line..block.start].find('-').map_or(block.start, |at| line + at);
     let block = Span { start, ..block };
     let (above, own) = (indent(text, key.start)?, indent(text, block.start)?);
-    // Items may begin in the column of their key, fields may not.
+    // The items of a list may have the indentation of their key. Fields need a deeper one.
     let deeper = if own.len() > above.len() { "" } else { "  " };
     Some(Fix { span: block, text: format!("{deeper}{}", lines.join(&format!("\n{own}{deeper}"))) })
 }

@@ -76,7 +76,7 @@ fn rewrite_scalar(text: &str, scalar: Scalar<'_>, expected: Expected) -> Option<
         (Scalar::Float(value), Expected::Integer { min, .. }) => {
             let (below, above) = (value.floor(), value.ceil());
             Some(match below < f64::from(min) || below == 0.0 {
-                // Few fields take a zero.
+                // Most fields do not take 0, so the hint does not suggest it.
                 true => ("write `1`, or another integer".to_owned(), None),
                 false => (format!("write `{below:.0}` or `{above:.0}`"), None),
             })
@@ -120,7 +120,7 @@ fn is_quoted(text: &str, expected: Expected) -> bool {
 }
 
 impl<'n> Reader<'n, '_> {
-    /// Pushes that the field takes a value of another type, with the way to write it.
+    /// Reports that the field takes a value of another type, with a hint about the way to write it.
     pub fn wrong_type<T>(&mut self, node: &Node, expected: Expected) -> Option<T> {
         let path = self.path();
         let text = node.written().unwrap_or_default();
@@ -157,7 +157,7 @@ impl<'n> Reader<'n, '_> {
             let problem = Problem::new(&EMPTY_VALUE, node.span, format!("`{path}` has no value"));
             return problem.hint(format!("give it {}, or remove it", expected.value()));
         };
-        // Only an interactive shell needs no command.
+        // Only a job with an interactive shell may leave out the command, so the hint does not suggest to remove it.
         let way_out = if own.needed || path == "spec.command" { "" } else { ", or remove it" };
         let nowhere = node.span.start == node.span.end;
         // An empty value has no place, so the key is marked.
@@ -196,7 +196,7 @@ impl<'n> Reader<'n, '_> {
             Kind::Scalar { text, plain: false } if is_quoted(text, expected) => {
                 problem.hint("remove the quotes: they turn the value into a string").fix(node.span, text)
             }
-            // `{python, train.py}`, as other tools write a list.
+            // A list in the wrong brackets, `{python, train.py}`, which YAML reads as a map without values.
             Kind::Map(entries)
                 if expected.is_text() && entries.iter().all(|entry| entry.value.scalar() == Some(Scalar::Null)) =>
             {
@@ -207,7 +207,7 @@ impl<'n> Reader<'n, '_> {
                 problem.hint(format!("write a list of maps, such as `{}`", flow(&self.example().unwrap_or_default())))
             }
             Kind::Map(entries) if matches!(expected, Expected::List(_)) => match entries.first() {
-                // Named by their keys, as Compose has it.
+                // A map from names to items, as in Docker Compose.
                 Some(first)
                     if entries
                         .iter()
@@ -216,7 +216,7 @@ impl<'n> Reader<'n, '_> {
                     problem
                         .hint(format!("write `- name: {}` instead of the key, and the same for the others", first.key))
                 }
-                // As SkyPilot mounts buckets.
+                // A map from mount paths to buckets, as in SkyPilot.
                 Some(first) if path == "spec.storage" && first.key.starts_with('/') => {
                     let bucket = first.value.text().and_then(|url| url.split("://").nth(1)?.split('/').next());
                     problem.hint(format!(
@@ -236,7 +236,7 @@ impl<'n> Reader<'n, '_> {
                     Problem { fix: edits::as_item(self.texts, node).filter(|_| fields), ..problem }
                 }
             },
-            // `launcher: [torchrun]`
+            // A list for a field that takes a word or a map, as in `launcher: [torchrun]`.
             Kind::List(items) if expected.is_map() && matches!(&own, Some((_, Some(Json::String(_))))) => {
                 let word = items.first().and_then(Node::text).filter(|_| items.len() == 1);
                 let Some((entry, Some(example))) = own else { return problem };
@@ -281,7 +281,7 @@ impl<'n> Reader<'n, '_> {
                 problem.hint(format!("{}`khorovod explain {path}` lists the fields", such.unwrap_or_default()))
             }
             _ if matches!(expected, Expected::Boolean) => problem.hint("write `true` or `false`"),
-            // `A100:4`
+            // The type and number of GPUs, as in `gpus: A100:4`.
             Kind::Scalar { text, .. } if path.rsplit('.').next() == Some("gpus") && !text.is_empty() => {
                 let count = text.rsplit(':').next().filter(|count| count.parse::<u32>().is_ok()).unwrap_or("8");
                 problem.hint(format!(
@@ -316,7 +316,8 @@ impl<'n> Reader<'n, '_> {
         }
     }
 
-    /// Reports the value of the current variable if it looks like a secret. Then no other message may contain it.
+    /// Reports the value of the current variable if it looks like a secret, and returns whether it does. In that case,
+    /// the caller must not put the value into another message.
     pub fn report_secret(&mut self, node: &Node) -> bool {
         let (Some(Step::Key(entry, _)), Kind::Scalar { text, .. }) = (self.path.last(), &node.kind) else {
             return false;
@@ -326,7 +327,7 @@ impl<'n> Reader<'n, '_> {
         true
     }
 
-    /// A value that the field we are at can have.
+    /// An example value of the current field.
     pub fn example(&self) -> Option<Json> {
         match self.path.last() {
             Some(Step::Key(entry, own)) => (own.example)(&entry.key),
@@ -334,12 +335,12 @@ impl<'n> Reader<'n, '_> {
         }
     }
 
-    /// Pushes that a text lacks the form the field needs.
+    /// Reports a text that does not have the form that the field needs.
     pub fn invalid<T>(&mut self, node: &Node, wanted: &str, way_out: Option<WayOut>) -> Option<T> {
         self.unfit(node, &format!("is not {wanted}"), way_out)
     }
 
-    /// The same, in words behind the field's name.
+    /// Reports a text that the field does not take. In the message, `what` follows the name of the field.
     pub fn unfit<T>(&mut self, node: &Node, what: &str, way_out: Option<WayOut>) -> Option<T> {
         self.push(invalid(node.span, format!("`{}` {what}", self.path()), way_out));
         None
@@ -385,7 +386,7 @@ impl<'n> Reader<'n, '_> {
         let given: Vec<&Entry> = keys.iter().filter_map(|key| node.entry(key)).collect();
         let path = self.path();
         let misspelt = keys.iter().any(|key| self.guessed.contains(&format!("{path}.{key}")));
-        // An elastic job has no groups.
+        // An elastic job cannot have groups, so the message names only `replicas`.
         let is_elastic = node.get("elastic").is_some() && given.is_empty();
         let keys = keys.get(..1).filter(|first| is_elastic && first[0] == "replicas").unwrap_or(keys);
         match given.as_slice() {
@@ -396,7 +397,7 @@ impl<'n> Reader<'n, '_> {
                 let message = format!("`{path}` needs {choice}{}", alternatives(keys));
                 let problem = Problem::new(&CHOOSE_ONE, first_line(node), message);
                 let problem = problem.hint(format!("add {choice}{}", alternatives(keys)));
-                // If there are more than two, none of them is likely enough.
+                // With more than two keys, no key is likely enough for a fix.
                 let fix = if keys.len() <= 2 { self.put::<S>(node, keys[0]) } else { None };
                 self.push(Problem { fix, ..problem });
             }
@@ -472,7 +473,7 @@ pub fn refuse_ambiguous(node: &Node, path: &str, problems: &mut Vec<Problem>) {
 pub enum WayOut {
     /// Another value, which replaces it.
     Write(String),
-    /// Advice for the reader.
+    /// Advice in words.
     Say(String),
 }
 

@@ -163,18 +163,19 @@ pub fn field(name: &str) -> Option<&'static str> {
     fields(name).next()
 }
 
-/// Whether other systems call the number of all ranks `name`.
+/// Whether `name` is a name of the total number of ranks in other systems.
 pub fn counts_ranks(name: &str) -> bool {
     ["np", "ntasks", "numprocesses", "ranks", "slotspertrial", "worldsize"].contains(&plain(name).as_str())
 }
 
-/// Maps of the spec that have a purpose in common with a field of another system, and other content.
+/// Maps of the spec that have the same purpose as a field of another system, but different content.
 const SECTIONS: &[&str] =
     &["spec.lifecycle", "spec.patches", "spec.scheduling", "spec.security", "spec.storage", "spec.workers"];
 /// Maps of other systems that have the content of a section, under other names.
 const SAME_CONTENT: &[&str] = &["trainer", "runpolicy"];
 
-/// Which of the fields `known` another system calls `name`, and the value for it. None if it takes a value of another kind.
+/// Returns the field among `known` that another system calls `name`, and the value for it. None if the field takes a
+/// value of another kind.
 pub fn sibling<'k>(name: &str, value: &Json, known: &[&'k str]) -> Option<(&'k str, Json)> {
     let is_nested = value.is_object() || value.is_array();
     let taken = if is_nested { Some(value.clone()) } else { converted(name, value) }?;
@@ -196,7 +197,7 @@ pub fn converted(name: &str, value: &Json) -> Option<Json> {
             Some(Json::from(count))
         }
         name if name.contains("seconds") => Some(Json::from(format!("{}s", value.as_u64()?))),
-        // These are values of another kind.
+        // The values of these names cannot be converted: they have another type, unit or meaning.
         "restartpolicy"
         | "requeue"
         | "cleanpodpolicy"

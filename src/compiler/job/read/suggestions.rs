@@ -9,7 +9,7 @@ use crate::job::types::quantity::Quantity;
 use crate::yaml::flow::{flow, quoted};
 use crate::yaml::{Entry, Node};
 
-/// Other words for a word of this spec.
+/// Words that other systems use, and the word of this spec with the same meaning.
 const WORDS: &[(&str, &str)] = &[
     ("accelerate", "torchrun"),
     ("ddp", "torchrun"),
@@ -30,7 +30,7 @@ pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&
     let wanted = plain(word);
     let (length, far) = (wanted.chars().count(), |candidate: &str| 1 + candidate.len().min(word.len()) / 4);
     known
-        // A word may be of any length, and each distance takes as much time and memory.
+        // The input may contain a very long word, and the time and memory for a distance grow with the length.
         .filter(|candidate| plain(candidate).len().abs_diff(length) <= far(candidate))
         .map(|candidate| (strsim::damerau_levenshtein(&wanted, &plain(candidate)), candidate))
         .filter(|(distance, candidate)| *distance <= far(candidate))
@@ -38,7 +38,7 @@ pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&
         .map(|(_, candidate)| candidate)
 }
 
-/// The word of a few that was meant: a similar one, or the only one with this beginning.
+/// The one of the words `known` that was probably meant: a similar one, or the only one that begins with `word`.
 pub fn nearest_word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     nearest(word, known.iter().copied()).or_else(|| {
         let mut begun = known.iter().filter(|known| word.len() > 3 && known.starts_with(word));
@@ -46,7 +46,7 @@ pub fn nearest_word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     })
 }
 
-/// `a`, `b` or `c`.
+/// Words as alternatives in a sentence: `a`, `b` or `c`.
 pub fn alternatives(known: &[&str]) -> String {
     let quoted: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
     match quoted.as_slice() {
@@ -56,17 +56,18 @@ pub fn alternatives(known: &[&str]) -> String {
     }
 }
 
-/// The word of a few that was meant.
+/// The one of the words `known` that was probably meant. `word` may also be a word of another system.
 pub fn word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let meant = WORDS.iter().find(|(other, _)| other.eq_ignore_ascii_case(word)).map(|(_, ours)| *ours);
-    // `USR1`
+    // A signal without `SIG`, such as `USR1`.
     let signal =
         known.iter().find(|known| known.strip_prefix("SIG").is_some_and(|name| name.eq_ignore_ascii_case(word)));
     let meant = known.iter().find(|known| Some(**known) == meant).or(signal);
     meant.copied().or_else(|| nearest_word(word, known))
 }
 
-/// A field of Kubernetes as a field of this spec, if it is one of `known`: its name, and the whole field.
+/// Converts a field of Kubernetes to a field of this spec. Returns its name and its whole text, or `None` if `known`
+/// does not contain the name.
 pub fn rewritten<'k>(entry: &Entry, known: &[&'k str]) -> Option<(&'k str, String)> {
     let entry = if entry.key == "valueFrom" { entry.value.entries().first()? } else { entry };
     let inner = entry.value.get("claimName").and_then(Node::text).filter(|_| entry.key == "persistentVolumeClaim");
@@ -78,12 +79,12 @@ pub fn rewritten<'k>(entry: &Entry, known: &[&'k str]) -> Option<(&'k str, Strin
     Some((ours, format!("{ours}: {value}")))
 }
 
-/// `NCCL_DEBUG`
+/// Whether a name has the form of an environment variable, such as `NCCL_DEBUG`.
 fn is_variable(name: &str) -> bool {
     name.contains('_') && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// The variables of a container or of `docker run -e`, as lines of a map; none if one of them has another form.
+/// The variables of a container or of `docker run -e`, as lines of a map. `None` if one of them has another form.
 pub fn variables(items: &[Node]) -> Option<Vec<String>> {
     let line = |item: &Node| {
         if let Some(text) = item.text() {
@@ -101,7 +102,7 @@ pub fn variables(items: &[Node]) -> Option<Vec<String>> {
     lines.filter(|lines| !lines.is_empty())
 }
 
-/// `A=b` as a line of a map.
+/// Converts `A=b` to a line of a map. `None` if the text has another form.
 fn assigned(text: &str) -> Option<String> {
     let (name, value) = text.split_once('=')?;
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !name.is_empty();
@@ -114,7 +115,8 @@ pub const NO_FOLDERS: &str = "khorovod does not read folders or repositories: pu
 /// Calls a function with every field of a document.
 type Fields = fn(&mut dyn FnMut(&Place<'_>));
 
-/// Every field's name, with the maps nearest to the top that have it. Collected when a suggestion first needs it.
+/// The name of every field, with the maps that contain a field of this name. If such maps have different depths, only
+/// those nearest to the top are listed. The index is built when a suggestion first needs it.
 #[derive(Debug)]
 pub struct FieldIndex {
     fields: Fields,
@@ -122,7 +124,7 @@ pub struct FieldIndex {
 }
 
 impl FieldIndex {
-    /// The index of all these fields.
+    /// The index of the fields that `fields` lists.
     pub const fn new(fields: Fields) -> Self {
         Self { fields, homes: OnceLock::new() }
     }
@@ -160,7 +162,7 @@ impl FieldIndex {
         self.homes().contains_key(name)
     }
 
-    /// A field whose colon has no space behind it, with one.
+    /// Adds the missing space after the colon of a field: `gpus:8` becomes `gpus: 8`. None for any other text.
     pub fn missing_space(&self, text: &str) -> Option<String> {
         let (key, value) = text.split_once([':', '='])?;
         let word = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -237,7 +239,7 @@ impl FieldIndex {
         }
         let belongs = |name: &str| {
             let homes: Vec<&str> = self.homes().get(name)?.iter().map(String::as_str).collect();
-            // These names are common, and mean something else in most maps.
+            // These names are common, and have another meaning in most maps.
             let astray = matches!(name, "name" | "key" | "value") && !matches!(path, "the document" | "spec");
             (!homes.is_empty() && !astray).then(|| alternatives(&homes))
         };
@@ -248,14 +250,16 @@ impl FieldIndex {
     }
 }
 
-/// By how many letters two names differ, case aside: one at most, and short names are not guessed at.
+/// The number of letters, 0 or 1, by which two names differ if case is ignored. None if they differ by more, or if
+/// `name` has fewer than three letters.
 fn letters_off(ours: &str, name: &str) -> Option<usize> {
     let alike = name.len() > 2 && ours.len().abs_diff(name.len()) < 2;
     let distance = alike.then(|| strsim::damerau_levenshtein(&ours.to_lowercase(), &name.to_lowercase()))?;
     (distance < 2).then_some(distance)
 }
 
-/// The map that was meant by a single value: a hint, and the field that replaces it, if there is only one.
+/// The map that was probably meant by a single value: a hint, and the field that replaces the value, if there is only
+/// one choice.
 pub fn in_full(path: &str, text: &str) -> Option<(String, Option<String>)> {
     let value = if text.parse::<u32>().is_ok() { text.to_owned() } else { quoted(text) };
     let one = |key: &str, below: &str| format!("{key}: {{{below}: {value}}}");

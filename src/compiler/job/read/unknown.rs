@@ -1,4 +1,4 @@
-//! Reports of keys that a map does not have: misspelt ones, those of another map, and those of another system.
+//! Reports of unknown keys of a map: misspelt keys, keys that belong in another map, and names from other systems.
 
 use super::suggestions::{alternatives, nearest};
 use super::*;
@@ -17,11 +17,12 @@ fn launcher_kind(entry: &Entry) -> Option<&str> {
 }
 
 impl Reader<'_, '_> {
-    /// Pushes that a key is not among those known.
+    /// Reports a key that is not among the keys `known`.
     pub fn unknown(&mut self, entry: &Entry, known: &[&str]) {
         let path = self.path();
         let message = match path.as_str() {
-            // The other document is a file of expectations.
+            // Only two kinds of documents are read: a TrainingJob has the field `spec`, and an Expectations file does
+            // not.
             "the document" if self.index.contains("spec") => format!("a TrainingJob has no field `{}`", entry.key),
             "the document" => format!("an Expectations file has no field `{}`", entry.key),
             _ => format!("`{path}` has no field `{}`", entry.key),
@@ -37,7 +38,7 @@ impl Reader<'_, '_> {
         if let Some((key, written)) = suggestions::rewritten(entry, known) {
             self.guessed.push(format!("{path}.{key}"));
             let problem = problem.hint(format!("write `{written}`"));
-            // Two fields would ask for two lines, or for a comma.
+            // A value with several fields gets only a hint.
             let one = !written.contains(", ") && entry.key_span.start < entry.value.span.end;
             let span = Span { end: entry.value.span.end, ..entry.key_span };
             return self.push(if one { problem.fix(span, written) } else { problem });
@@ -65,7 +66,7 @@ impl Reader<'_, '_> {
             self.guessed.push(format!("{path}.s3"));
         }
         let written = entry.value.to_exact_json();
-        // The fields of other systems with these names are not meant here.
+        // In these maps, a name of another system has a special hint instead: see `FieldIndex::hint`.
         let is_said = path == "spec.code" || path.ends_with("hostPath") || path.ends_with("emptyDir");
         let near = match other_names::field(&entry.key).filter(|_| !is_said) {
             Some(_) => match other_names::sibling(&entry.key, &written, known) {
@@ -99,7 +100,7 @@ impl Reader<'_, '_> {
         let Some(Step::Key(parent, _)) = self.path.last() else { return None };
         let target = other_names::field(&entry.key)?;
         let (section, key) = target.strip_prefix(path)?.strip_prefix('.')?.split_once('.')?;
-        // The items of `storage` are more than one field.
+        // `storage` is a list, whose items need more than one field.
         let is_field = section != "storage" && !key.contains('.');
         let value = other_names::converted(&entry.key, &entry.value.to_exact_json()).filter(|_| is_field)?;
         let home = format!("{path}.{section}");
@@ -109,7 +110,7 @@ impl Reader<'_, '_> {
         }
         let order = self.index.keys(&home);
         let fix = edits::moved(self.texts, &parent.value, entry, (section, key), &order, &value)?;
-        // The section is there now.
+        // The fix adds the section and the field, so neither is missing.
         self.guessed.extend([home, target.to_owned()]);
         Some(fix)
     }

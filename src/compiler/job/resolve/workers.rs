@@ -30,7 +30,7 @@ pub fn groups(body: &declare::Body, defaults: &mut Defaults) -> Vec<Group> {
     }
 }
 
-/// One worker without a name.
+/// A group of one worker without a name. The caller sets the name and the number.
 fn group(fields: &WorkerFields<'_>, defaults: &mut Defaults) -> Group {
     let gpus = defaults.take("workers.gpus", fields.gpus().remark(" (CPU training)")).0;
     let gpu_resource = match gpus {
@@ -102,8 +102,8 @@ fn connected_workers(body: &declare::Body) -> u32 {
     }
 }
 
-/// The memory of a launcher of more than 1,000 workers, if its default is too little: each worker's ssh client takes one
-/// mebibyte there, and MPI a little more.
+/// The default memory of a launcher with more than 1,000 workers. The usual default is too small, because the launcher
+/// runs an ssh client of one mebibyte for each worker, and MPI needs a little more. None for fewer workers.
 fn launcher_memory(body: &declare::Body) -> Option<Quantity> {
     let workers = connected_workers(body);
     let most = elastic_workers(body).and_then(|at| plain!(at.value.max_replicas)).unwrap_or(0).max(workers);
@@ -139,7 +139,7 @@ pub fn launcher(body: &declare::Body, target: &Facts, scheduling: &Scheduling, d
         true => defaults.take("launcher.idleTimeout", given.idle_timeout()).0,
         false => none.idle_timeout().value.0,
     };
-    // torchrun has no launcher.
+    // torchrun has no launcher, so the default of this field is not listed.
     let lost_timeout = match kind {
         LauncherKind::Torchrun => none.lost_timeout().value.0,
         _ => defaults.take("launcher.lostTimeout", given.lost_timeout()).0,
@@ -183,7 +183,7 @@ fn runs_in(
     defaults: &mut Defaults,
 ) -> LauncherPod {
     let queued = scheduling.gang.is_some() || scheduling.local_queue.is_some() || scheduling.suspend;
-    // Elsewhere a launcher and its workers are one workload, so a queue takes them whole.
+    // With other targets, one object describes the launcher and the workers, so a queue admits all of them together.
     let queued = queued && target.own_workloads;
     let access = body.security.as_ref().is_none_or(|at| at.value.api_access().value);
     let keeps = body.lifecycle.as_ref().and_then(|at| at.value.keep_workers.as_ref()).is_some_and(|at| at.value);

@@ -101,7 +101,7 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The launcher that is meant by each program that starts ranks.
+/// The value of `launcher` that replaces a program that starts ranks.
 fn launcher_of(program: &str) -> Option<&'static str> {
     Some(match program {
         "mpirun" | "mpiexec" | "mpiexec.hydra" | "orterun" | "prterun" | "srun" => "mpirun",
@@ -112,7 +112,7 @@ fn launcher_of(program: &str) -> Option<&'static str> {
     })
 }
 
-/// A first word that is an option or a script of Python.
+/// Reports a command whose first word is an option or a Python script.
 fn not_a_program(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(command) = case.document.get("spec").and_then(|body| body.get("command")) else { return };
     let (span, word, more) = match &command.kind {
@@ -171,7 +171,7 @@ fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
     problems.push(Problem::new(&LAUNCHER_TWICE, span, message).hint(hint));
 }
 
-/// `accelerate launch`, which starts one process per GPU, in a job with several ranks per worker.
+/// Finds `accelerate launch`, which starts one process per GPU, in a job with several ranks per worker.
 fn accelerate<'n>(case: &Case<'_>, command: &'n Node) -> Option<(Span, &'n str, &'static str)> {
     let is_launch = match &command.kind {
         Kind::Scalar { text, .. } => {
@@ -192,8 +192,8 @@ fn ranks(case: &Case<'_>) -> u64 {
     case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum()
 }
 
-/// The programs that a command runs, and the places of their names: the first word of a list, or of each command of a script;
-/// instead of Python, the module of `python -m`.
+/// The programs that a command runs, and the places of their names: the first word of a list, or the first word of each
+/// command of a script. For `python -m MODULE`, it is the module.
 fn programs(command: &Node) -> Vec<(Span, &str)> {
     match &command.kind {
         Kind::Scalar { text, .. } => of_script(text).into_iter().map(|word| (command.span, word)).collect(),
@@ -247,7 +247,8 @@ fn of_script(script: &str) -> Vec<&str> {
     commands.into_iter().filter_map(first_program).collect()
 }
 
-/// The program of a simple command, after variables and words that precede a program.
+/// The program of a simple command: the first word that is neither an assignment of a variable nor a word such as
+/// `exec` or `time`.
 fn first_program(command: &str) -> Option<&str> {
     let before = |word: &&str| {
         let is_variable = word.split_once('=').is_some_and(|(name, _)| {
@@ -344,7 +345,8 @@ fn own_options(kind: LauncherKind, mpi: Mpi) -> (&'static [&'static str], &'stat
     }
 }
 
-/// The number that an option of a launcher must have, and what it counts.
+/// The value that an option of a launcher must have, and the sentence that explains it, such as "the job has 4
+/// workers".
 fn own_count(option: &str, case: &Case<'_>, np: u64) -> (u64, String) {
     let groups = &case.spec.groups;
     match option {
@@ -380,7 +382,7 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
         problems.push(Problem::new(&PROGRAM_IN_ARGS, args[index].span, message).hint(hint));
     }
     for (index, word) in args.iter().enumerate() {
-        // `--nproc_per_node 4` may be one word.
+        // An option and its value may be one word, as in `--nproc_per_node 4`.
         let (name, value) = word
             .0
             .split_once(|c: char| c == '=' || c.is_whitespace())

@@ -1,4 +1,4 @@
-//! Fields that exclude each other, or have no effect without another, as tables.
+//! Tables of fields that exclude each other, and of fields that have no effect without another field.
 //!
 //! A row names the field to report, the field that excludes it, and what to do. A new conflict is one more row.
 
@@ -64,7 +64,8 @@ codes! {
     Error WRONG_LAUNCHER_POD = "wrong-launcher-pod";
 }
 
-/// A table, and the parts of the spec without which it cannot be judged.
+/// The paths of the parts of the spec that a table depends on, and the function that returns the table's problems. The
+/// table is skipped if one of the parts could not be read.
 type Table = (&'static [&'static str], fn(&Case<'_>) -> Vec<Option<Problem>>);
 
 const TABLES: &[Table] = &[
@@ -84,8 +85,8 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A field that conflicts with another, if the spec has it. `other` is the place of the other field, if the spec has that
-/// one too, and the label there.
+/// Reports a field that conflicts with another field. `at` is the place of the field, if the spec has it; otherwise
+/// nothing is reported. `other` is the place of the other field, if the spec has it, and the label at that place.
 fn conflict(
     code: &'static Code,
     at: Option<Span>,
@@ -102,7 +103,7 @@ fn conflict(
 
 const NO_OTHER: (Option<Span>, &str) = (None, "");
 
-/// Two fields that exclude each other in every job.
+/// Reports pairs of fields that exclude each other in every job.
 fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
     let spec = case.spec;
     let gang = key(field!(case.scheduling.gang)).filter(|_| spec.scheduling.gang.is_some());
@@ -159,7 +160,7 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
     ]
 }
 
-/// The fields that elastic training excludes.
+/// Reports fields that elastic training excludes.
 fn elastic(case: &Case<'_>) -> Vec<Option<Problem>> {
     let Some(elastic) = key(field!(case.workers.elastic)) else { return Vec::new() };
     let supported = matches!(case.spec.launcher.kind, LauncherKind::Horovodrun | LauncherKind::Torchrun);
@@ -194,7 +195,7 @@ pub fn spares(case: &Case<'_>) -> Option<Span> {
     [workers.spares.as_ref()].into_iter().chain(groups).flatten().find(|at| at.0 > 0).map(|at| at.key)
 }
 
-/// An interactive launcher that is not a shell.
+/// Reports an interactive launcher that is not a shell.
 fn interactive(case: &Case<'_>) -> Vec<Option<Problem>> {
     let launcher = &case.spec.launcher;
     let given = field!(case.launcher.interactive).map_or(case.top, |at| at.span);
@@ -207,7 +208,7 @@ fn interactive(case: &Case<'_>) -> Vec<Option<Problem>> {
     )]
 }
 
-/// Settings that variables override.
+/// Reports settings of `collective` that variables of `env` override.
 fn overridden(case: &Case<'_>) -> Vec<Option<Problem>> {
     let Some(collective) = &case.body.collective else { return Vec::new() };
     let pairs = [
@@ -228,7 +229,7 @@ fn overridden(case: &Case<'_>) -> Vec<Option<Problem>> {
     pairs.into_iter().map(row).collect()
 }
 
-/// Fields that need another one to have an effect.
+/// Reports fields that have no effect without another field.
 fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     let spec = case.spec;
     let kind = spec.launcher.kind;
@@ -240,7 +241,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
         true => "a launcher pod that runs no ranks: one that does has the resources of a worker",
         false => own_pod,
     };
-    // `Plan::own_job`: the pods that run guard.sh.
+    // Whether the pods run `guard.sh`. The condition is that of `Plan::own_job`.
     let may_end = spec.target.own_workloads && spec.security.api_access && !spec.lifecycle.keep_workers;
     let watches = may_end && kind != LauncherKind::Torchrun;
     let has_queue = spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang;
@@ -359,7 +360,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     ]
 }
 
-/// The fields that the pod of the launcher excludes.
+/// Reports fields that conflict with the pod in which the launcher runs.
 fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
     let spec = case.spec;
     let Some(workers) = &case.body.workers else { return Vec::new() };

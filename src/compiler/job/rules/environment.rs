@@ -34,7 +34,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Variables that khorovod sets for each launcher.
+/// Variables that khorovod sets for one of the MPI implementations.
 const OWN: &[&str] = &[
     "OMPI_MCA_orte_default_hostfile",
     "PRTE_MCA_prte_default_hostfile",
@@ -48,7 +48,7 @@ const OWN: &[&str] = &[
     "HYDRA_LAUNCHER_EXEC",
 ];
 
-/// Whether khorovod sets a variable under any launcher.
+/// Whether a variable is one that khorovod sets, with whatever launcher and MPI implementation.
 pub fn owns_variable(name: &str) -> bool {
     name.starts_with("KHOROVOD_") || OWN.contains(&name)
 }
@@ -95,7 +95,7 @@ fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>
         problems.push(Problem::new(&RESERVED_VARIABLE, span, message).hint(hint));
         return;
     }
-    // The pods derive from it which of them is the launcher.
+    // The pod in which this variable is 0 is the launcher.
     let index = name == "JOB_COMPLETION_INDEX" && case.spec.launcher.runs_in == LauncherPod::FirstWorker;
     let index = index && case.spec.target.has_pods;
     if index || owns_variable(name) || torchrun && TORCHRUN.contains(&name) {
@@ -138,7 +138,8 @@ fn unknown(name: &str, span: Span, problems: &mut Vec<Problem>) {
     });
 }
 
-/// `NCLL_DEBUG` and `HOROVD_CYCLE_TIME`: the lists to look a misspelt prefix up in.
+/// The known variables with the prefix that was probably meant, for names such as `NCLL_DEBUG` and `HOROVD_CYCLE_TIME`.
+/// Empty if the prefix of `name` is not similar to a known one.
 fn misspelt_prefix(name: &str) -> &'static [&'static str] {
     let Some((prefix, _)) = name.split_once('_') else { return &[] };
     let close = |word: &str| prefix != word && prefix != "KHOROVOD" && strsim::damerau_levenshtein(prefix, word) == 1;
@@ -151,7 +152,8 @@ fn misspelt_prefix(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// Ranks on several workers that would each look for the first rank on their own host.
+/// Reports a `MASTER_ADDR` with the address of the local host in a job with several workers: the ranks of each worker
+/// would look for the first rank on their own host.
 fn each_alone(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<Problem> {
     let workers: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas)).sum();
     let home = name == "MASTER_ADDR" && ["localhost", "127.0.0.1", "::1"].contains(&value);
@@ -161,7 +163,7 @@ fn each_alone(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<Pr
     (home && workers > 1 && !shown).then(|| Problem::new(&RESERVED_VARIABLE, span, message).hint(hint))
 }
 
-/// Devices that are hidden from all ranks.
+/// Reports a `CUDA_VISIBLE_DEVICES` that hides some GPUs of a worker from all its ranks.
 fn hidden_gpus(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<Problem> {
     let most = case.spec.groups.iter().map(|group| group.gpus).max()?;
     let seen = value.split(',').filter(|device| !device.trim().is_empty()).count();

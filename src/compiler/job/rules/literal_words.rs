@@ -46,7 +46,7 @@ fn reads_arguments(script: &str) -> bool {
     ["$@", "$*", "${@", "${*", "$#", "$1", "${1", "$0", "${0"].iter().any(|name| script.contains(name))
 }
 
-/// `args` that a command for a shell does not read.
+/// Reports `args` if the command is a script for a shell that does not read its arguments.
 fn ignored_args(command: &Node, args: &Node) -> Option<Problem> {
     let script = match &command.kind {
         Kind::Scalar { text, .. } => text.as_ref(),
@@ -111,7 +111,7 @@ fn command(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) {
             // If not all items are texts, the list cannot be written as one text.
             let whole = words.len() == items.len();
             let python = program.rsplit('/').next().is_some_and(|name| name.starts_with("python"));
-            // Also after `env`, `numactl` or a container runtime.
+            // The shell may be preceded by `env`, `numactl` or a container runtime.
             let shell = words.iter().any(|(_, word)| SHELLS.contains(&word.rsplit('/').next().unwrap_or(word)));
             problems.extend(alone(&words));
             for (index, (item, word)) in words.iter().enumerate() {
@@ -125,7 +125,8 @@ fn command(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A variable of Slurm, SkyPilot or a login node in a command that a shell interprets.
+/// Reports a variable of Slurm, SkyPilot, PBS or a login node in a command that a shell interprets. Pods do not have
+/// it.
 fn unset_variable(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) {
     if !case.spec.target.has_pods || case.body.env_from.is_some() {
         return;
@@ -154,7 +155,7 @@ fn unset_variable(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) 
         });
         if let Some((name, _)) = found {
             let message = format!("`${name}` is empty: pods do not have this variable");
-            // The place in a text of several lines.
+            // Mark only the variable, because the text may have several lines.
             let written = case.texts.around(item.span).get(item.span.start..item.span.end).unwrap_or_default();
             let at = [format!("${name}"), format!("${{{name}")]
                 .iter()
@@ -168,7 +169,7 @@ fn unset_variable(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) 
     }
 }
 
-/// The variable of the launcher that replaces one of another system.
+/// The hint that names the launcher's variable with the meaning of another system's variable.
 fn instead_of(name: &str, spec: &Spec) -> String {
     let ranks = match spec.launcher.kind {
         LauncherKind::Torchrun => ["RANK", "LOCAL_RANK", "WORLD_SIZE"],
@@ -193,7 +194,8 @@ fn instead_of(name: &str, spec: &Spec) -> String {
     format!("use `${}`, which the launcher sets", ranks[index])
 }
 
-/// A dash or quotes that a word processor made of what was typed. `whole` is the word, where it is one.
+/// Reports a dash or quotes that a word processor has put in place of the typed characters. `whole` is `text` if it is
+/// one word of a list.
 fn typeset(span: Span, text: &str, whole: Option<&str>) -> Option<Problem> {
     let quote = |c: char| matches!(c, '“' | '”' | '‘' | '’');
     // Within a word they may be correct: `it’s`.
@@ -217,7 +219,7 @@ fn typeset(span: Span, text: &str, whole: Option<&str>) -> Option<Problem> {
     })
 }
 
-/// `'[python, train.py]'`
+/// Reports a list in quotes: `'[python, train.py]'`.
 fn list_in_quotes(span: Span, text: &str) -> Option<Problem> {
     let list = text.trim().strip_prefix('[')?.strip_suffix(']')?;
     // `[ -f x ]` is a test.
@@ -226,7 +228,7 @@ fn list_in_quotes(span: Span, text: &str) -> Option<Problem> {
     is_list.then(|| Problem::new(&LITERAL_WORD, span, message).hint("remove the quotes").fix(span, text.trim()))
 }
 
-/// `python train.py --tag #1`: YAML ends the text before the `#`.
+/// Reports a command that YAML ends before a `#`, as in `python train.py --tag #1`.
 fn cut_off(case: &Case<'_>, command: &Node, plain: bool) -> Option<Problem> {
     let behind = case.texts.around(command.span).get(command.span.end..)?.lines().next()?;
     let comment = behind.trim_start().strip_prefix('#')?;
@@ -236,7 +238,7 @@ fn cut_off(case: &Case<'_>, command: &Node, plain: bool) -> Option<Problem> {
     plain.then(|| Problem::new(&LITERAL_WORD, command.span, message).hint(hint))
 }
 
-/// An option at the beginning of a line does not belong to the command of the line above.
+/// Reports an option at the beginning of a line. It does not belong to the command of the line above.
 fn own_line(span: Span, text: &str) -> Option<Problem> {
     let lines: Vec<&str> = text.lines().collect();
     let ends = |line: &str| !line.trim_end().ends_with(['\\', '|', '&', '(']);
@@ -249,7 +251,7 @@ fn own_line(span: Span, text: &str) -> Option<Problem> {
         .then(|| Problem::new(&LITERAL_WORD, span, message).hint(hint))
 }
 
-/// `python train.py &`
+/// Reports a script whose last command runs in the background: `python train.py &`.
 fn not_waited_for(span: Span, text: &str) -> Option<Problem> {
     let code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     let last = text.lines().rfind(code)?.trim_end();
@@ -259,7 +261,7 @@ fn not_waited_for(span: Span, text: &str) -> Option<Problem> {
     (!alone.is_empty() && !alone.ends_with('&')).then(|| Problem::new(&NOT_WAITED_FOR, span, message).hint(hint))
 }
 
-/// `[bash, -c, python, train.py]`
+/// Reports a script for `bash -c` that is split into words: `[bash, -c, python, train.py]`.
 fn alone(words: &[(&Node, &str)]) -> Option<Problem> {
     let at = words.iter().position(|(_, word)| SHELLS.contains(&word.rsplit('/').next().unwrap_or(word)))?;
     let [(_, flag), (script, first), (_, more), ..] = words.get(at + 1..)? else { return None };
@@ -269,7 +271,7 @@ fn alone(words: &[(&Node, &str)]) -> Option<Problem> {
     cut.then(|| Problem::new(&LITERAL_WORD, script.span, message).hint(hint))
 }
 
-/// Several words written as one.
+/// Reports several words that are written as one item of a list.
 fn joined(span: Span, word: &str, first: bool) -> Option<Problem> {
     let (option, rest) = word.split_once(char::is_whitespace)?;
     if first && word.starts_with(['/', '.']) && !rest.trim_start().starts_with('-') {
@@ -288,7 +290,7 @@ fn joined(span: Span, word: &str, first: bool) -> Option<Problem> {
     Some(Problem::new(&LITERAL_WORD, span, message).hint(hint))
 }
 
-/// Words that only a shell interprets. `text` is the command as one text.
+/// Reports a word that only a shell interprets. `text` is the whole command as one text, for the hint.
 fn for_a_shell(span: Span, word: &str, text: Option<String>) -> Option<Problem> {
     let message = match (OPERATORS.contains(&word), shell_variable(word)) {
         (true, _) => format!("`{word}` has no effect here: the program gets it as a word"),
@@ -302,7 +304,7 @@ fn for_a_shell(span: Span, word: &str, text: Option<String>) -> Option<Problem> 
     Some(Problem::new(&LITERAL_WORD, span, message).hint(hint))
 }
 
-/// The words as one text for bash; none if a word would need quotes.
+/// The words as one text for bash. None if a word would need quotes.
 fn as_text(words: &[(&Node, &str)]) -> Option<String> {
     let read = |word: &str| {
         OPERATORS.contains(&word)
@@ -318,12 +320,12 @@ fn plain_letter(c: char) -> bool {
     c.is_alphanumeric() || "-_./:=,+@%^~".contains(c)
 }
 
-/// Words that are texts, with their places.
+/// The items that are texts, each with its node.
 fn texts(items: &[Node]) -> Vec<(&Node, &str)> {
     items.iter().filter_map(|item| Some((item, item.text()?))).collect()
 }
 
-/// A list of arguments, which no shell reads either. `way_out` is the hint for a variable.
+/// Reports words of a list of arguments that reach the program unchanged. `way_out` is the hint for a variable.
 fn arguments(list: &Node, way_out: &str, problems: &mut Vec<Problem>) {
     let Kind::List(items) = &list.kind else { return };
     for (item, word) in texts(items) {
@@ -335,7 +337,7 @@ fn arguments(list: &Node, way_out: &str, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A value that a shell would have expanded.
+/// Reports a value of `env` with a variable that only a shell would expand.
 fn value_of(name: &str, text: &str, span: Span) -> Option<Problem> {
     let quotes = text.starts_with(['“', '”', '‘']) && text.ends_with(['“', '”', '’']);
     if quotes {
@@ -353,7 +355,7 @@ fn value_of(name: &str, text: &str, span: Span) -> Option<Problem> {
     known.then(|| Problem::new(&LITERAL_WORD, span, message).hint(hint))
 }
 
-/// `train.py: ./train.py`
+/// Reports a file of `code.files` whose text is only a path: `train.py: ./train.py`.
 fn path_for_text(name: &str, text: &str, span: Span) -> Option<Problem> {
     let (_, ending) = name.rsplit_once('.')?;
     let path = text.trim();

@@ -107,7 +107,8 @@ fn duplicates(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A launcher that runs ranks has its own claim, `<job>-<storage>-launcher`.
+/// Reports a volume whose claim would have the same name as the claim of a launcher that runs ranks. For each volume
+/// `perWorker`, such a launcher has the claim `<job>-<storage>-launcher`.
 fn launchers_claim(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let storage = || case.storage();
     let per_worker = storage().filter(|entry| entry.per_worker.is_some() && case.spec.launcher.runs_ranks);

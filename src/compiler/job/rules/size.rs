@@ -34,8 +34,8 @@ codes! {
     Error MANY_CPUS = "many-cpus";
 }
 
-/// The maximum size of a spec without its code, as JSON. It also keeps every argument and variable below the 128 KiB that
-/// Linux passes to a program.
+/// The maximum size of a spec without its code, as JSON. Linux limits each argument and each variable of a program to
+/// 128 KiB, and this smaller limit also covers those.
 pub const MAX_SPEC: usize = 96 << 10;
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -62,7 +62,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Sizes below a node that lack their unit.
+/// Reports sizes below a node that are so small that the unit is probably missing.
 fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
     match &node.kind {
         Kind::Scalar { .. } => {}
@@ -80,7 +80,7 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
                     let bytes = if size.value() == 1 { "byte" } else { "bytes" };
                     let message = format!("`{name}: {text}` is {} {bytes}", size.value());
                     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-                    // `64000` is what Slurm counts, in MiB.
+                    // A large number such as `64000` is probably in MiB, as in Slurm.
                     let unit = if number == text && size.value() < 1_000 { "Gi" } else { "Mi" };
                     let problem = Problem::new(&FEW_BYTES, entry.value.span, message);
                     problems.push(problem.hint(format!("add a unit, as in `{number}{unit}`")));
@@ -90,7 +90,7 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// More than any node has.
+/// The maximum number of CPUs that a field may request. No node has more.
 const MOST_CPUS: i128 = 10_000;
 
 fn many_cpus(name: &str, value: &Node) -> Option<Problem> {
@@ -104,7 +104,7 @@ fn many_cpus(name: &str, value: &Node) -> Option<Problem> {
     Some(Problem::new(&MANY_CPUS, value.span, format!("`cpu: {text}` is {} processors", count.value())).hint(hint))
 }
 
-/// The bytes a value takes as JSON, about.
+/// The approximate number of bytes of a value as JSON.
 fn size(node: &Node) -> usize {
     match &node.kind {
         Kind::Scalar { text, .. } => json_size(text),

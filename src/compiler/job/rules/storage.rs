@@ -74,7 +74,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Directories that must not be a mount path. `true`: directories below them neither.
+/// Directories that must not be a mount path. The flag is true if the directories below must not be one either.
 const RESERVED: &[(&str, bool)] = &[
     ("/", false),
     ("/tmp", false),
@@ -99,7 +99,7 @@ const RESERVED: &[(&str, bool)] = &[
     ("/boot", true),
 ];
 
-/// The reserved directory that a path is in, or is.
+/// The reserved directory that a path equals or is inside of.
 pub fn reserved(path: &str) -> Option<&'static str> {
     let within = |reserved: &str| path.strip_prefix(reserved).is_some_and(|rest| rest.starts_with('/'));
     let found = RESERVED.iter().find(|(reserved, below)| path == *reserved || *below && within(reserved));
@@ -132,7 +132,7 @@ fn mounts(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Paths of output that the spec names, but that are read-only.
+/// Reports directories for output that the spec names, but that the pods can only read.
 fn nowhere_to_write(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let spec = case.spec;
     if !case.could_read(&["storage", "security", "code"])
@@ -198,7 +198,7 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
         }
         problems.push(problem.hint("write `accessModes: [ReadWriteMany]`, or `perWorker` instead of `claim`"));
     } else if hosts == 1 && beside {
-        // Jobs that cannot run the launcher in the first worker.
+        // Whether the job cannot run the launcher in the first worker.
         let groups = case.body.workers.as_ref().is_some_and(|at| at.groups.is_some());
         let per_worker = spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::PerWorker(_)));
         let elastic = spec.elastic.is_some() || spec.lifecycle.keep_workers;
@@ -218,7 +218,7 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The maximum number of pods that run ranks, or may have to.
+/// The maximum number of pods that may run ranks. It includes the spares.
 fn hosts(spec: &Spec) -> u32 {
     let workers =
         spec.groups.iter().map(|group| group.replicas.saturating_add(group.spares)).fold(0, u32::saturating_add);

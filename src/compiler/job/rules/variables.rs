@@ -1,6 +1,6 @@
-//! The variables NCCL and Horovod read.
+//! The environment variables that NCCL and Horovod read.
 
-/// NCCL's, up to 2.28.
+/// The variables of NCCL up to version 2.28.
 pub const NCCL: &[&str] = &[
     "NCCL_ALGO",
     "NCCL_ALLOC_P2P_NET_LL_BUFFERS",
@@ -162,14 +162,15 @@ pub const NCCL: &[&str] = &[
     "NCCL_WORK_FIFO_DEPTH",
 ];
 
-/// Variables of PyTorch with the names of NCCL's. Since version 2.2, PyTorch prefers them with `TORCH_` before the name.
+/// Variables of PyTorch whose names start with `NCCL_`. Since version 2.2, PyTorch prefers the names with `TORCH_`
+/// before them.
 pub const NCCL_OF_PYTORCH: &[&str] =
     &["NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT", "NCCL_DESYNC_DEBUG", "NCCL_ENABLE_TIMING"];
 
 /// Variables that only early versions of NCCL read, and those that replaced them.
 pub const NCCL_FORMER: &[(&str, &str)] = &[("NCCL_TREE_THRESHOLD", "NCCL_ALGO")];
 
-/// Horovod's, as of 0.28.1: at run time, and at build time for programs that build it.
+/// The variables of Horovod 0.28.1: those that it reads at run time, and those that its build reads.
 pub const HOROVOD: &[&str] = &[
     "HOROVOD_ADASUM_MPI_CHUNK_SIZE",
     "HOROVOD_AUTOTUNE",

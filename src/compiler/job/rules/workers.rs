@@ -78,7 +78,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
 /// The input of the rules for one worker.
 struct Worker<'a> {
     fields: WorkerFields<'a>,
-    /// Whether `slotsPerWorker` is beside `groups`, for all of them.
+    /// Whether `slotsPerWorker` is beside `groups`, and so applies to all groups.
     shares_slots: bool,
 }
 
@@ -91,7 +91,8 @@ impl Worker<'_> {
         self.resources(problems);
     }
 
-    /// The number of ranks follows from `gpus`, so GPUs that are only in `resources` get no rank.
+    /// Reports several GPUs that are only in `resources`. The number of ranks follows from `gpus`, so there is only one
+    /// rank.
     fn devices(&self, problems: &mut Vec<Problem>) {
         let (None, Some(resources)) = (self.fields.slots_per_worker, self.fields.resources) else { return };
         if self.fields.gpus.is_some_and(|gpus| gpus.0 > 0) {
@@ -111,7 +112,8 @@ impl Worker<'_> {
         }
     }
 
-    /// The devices that `gpus` and `rdma` count replace those in `resources`.
+    /// Reports devices whose number in `resources` differs from the number in `gpus` or `rdma`, which is the one that
+    /// applies.
     fn devices_twice(&self, problems: &mut Vec<Problem>) {
         let Some(resources) = self.fields.resources else { return };
         let gpu = self.fields.gpu_resource().value.0;

@@ -1,6 +1,6 @@
 //! Durations in seconds, as specs write them: `30m`, `1h30m`, `90s`, `7d`.
 
-/// The texts that [`parse_duration`] takes, as a pattern for the schema, with the empty text.
+/// A pattern for the schema. It matches the texts that [`parse_duration`] accepts, and also the empty text.
 pub const DURATION_PATTERN: &str = r"^([0-9]{1,6}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$";
 
 /// Reads a duration: days, hours, minutes and seconds in this order, each at most once. None for any other text.

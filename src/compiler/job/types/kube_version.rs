@@ -7,7 +7,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct KubeVersion {
-    /// The number behind `1.`.
+    /// The number after `1.`.
     pub minor: u32,
 }
 

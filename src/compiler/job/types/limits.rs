@@ -8,7 +8,7 @@ pub const RENDEZVOUS_PORT: u16 = 29_400;
 /// The port on which the agents of torchrun watch each other: `agents.py`.
 pub const AGENTS_PORT: u16 = RENDEZVOUS_PORT + 1;
 
-/// The bytes a text takes as a JSON string, as Go writes it (`<`, `>` and `&` escaped).
+/// The number of bytes of a text as a JSON string, as Go writes it: with escapes for `<`, `>` and `&`.
 pub fn json_size(text: &str) -> usize {
     let size = |byte: u8| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,

@@ -9,7 +9,7 @@ pub struct Quantity {
     milli: i128,
 }
 
-/// Suffix and the factor it stands for, in thousandths.
+/// The suffixes of quantities, each with its factor in thousandths.
 const SUFFIXES: &[(&str, i128)] = &[
     ("Ki", 1_000 << 10),
     ("Mi", 1_000 << 20),
@@ -26,7 +26,7 @@ const SUFFIXES: &[(&str, i128)] = &[
     ("E", 1_000_000_000_000_000_000_000),
 ];
 
-/// The factor that `e9` stands for.
+/// The factor of a suffix such as `e9`, in thousandths.
 fn power(suffix: &str) -> Option<i128> {
     let exponent = suffix.strip_prefix(['e', 'E'])?;
     let least = exponent == "0" || !exponent.starts_with('0') && exponent.bytes().all(|b| b.is_ascii_digit());
@@ -70,7 +70,7 @@ impl Quantity {
         Self { text: count.to_string(), milli: i128::from(count) * 1_000 }
     }
 
-    /// A quarter, in the largest binary unit that keeps it whole.
+    /// A quarter of the quantity, in the largest binary unit in which it is a whole number.
     #[must_use]
     pub fn quarter(&self) -> Self {
         let bytes = self.milli / 4_000;

@@ -19,7 +19,7 @@ pub struct Spec {
     pub name: String,
     /// If not given, the objects have no namespace.
     pub namespace: Option<String>,
-    /// On every object, but not in pod templates, because a changed label must not restart a run.
+    /// The labels of every object. Pod templates do not have them, because a changed label must not start a new run.
     pub labels: Pairs,
     pub annotations: Pairs,
     pub image: Image,
@@ -31,7 +31,7 @@ pub struct Spec {
     pub env: Vec<EnvVar>,
     pub env_from: Vec<EnvFrom>,
     pub code: Option<Code>,
-    /// At least one; a job without `groups` has one of name `None`.
+    /// At least one group. A job without `groups` in the document has one group whose name is `None`.
     pub groups: Vec<Group>,
     pub health_check: HealthCheck,
     pub launcher: Launcher,
@@ -51,7 +51,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// The name of the claim made for a volume, `<job>-<volume>`.
+    /// The name of the claim that khorovod creates for a volume, `<job>-<volume>`.
     pub fn claim_of(&self, volume: &Volume) -> String {
         format!("{}-{}", self.name, volume.name)
     }
@@ -183,8 +183,8 @@ pub struct Launcher {
     pub mpi: Mpi,
     pub args: Vec<String>,
     pub runs_in: LauncherPod,
-    /// The launcher pod is one more host beside the workers. Always false in the Job shape,
-    /// where index 0 is a worker that launches.
+    /// Whether ranks also run in the separate launcher pod, which is then one more host beside the workers. Always
+    /// false if the launcher runs in the first worker.
     pub runs_ranks: bool,
     pub interactive: bool,
     /// Seconds.
@@ -215,7 +215,7 @@ pub enum Mpi {
 pub struct Elastic {
     pub min_replicas: u32,
     pub max_replicas: u32,
-    /// Seconds, shortest and longest.
+    /// The shortest and the longest cooldown, in seconds.
     pub cooldown: Option<(u64, u64)>,
     /// Seconds.
     pub timeout: u64,
@@ -225,13 +225,13 @@ pub struct Elastic {
 #[derive(Debug, Clone)]
 pub struct Ssh {
     pub port: u16,
-    /// An existing Secret with the keys; none: khorovod makes `<job>-<run>-ssh`.
+    /// An existing Secret with the keys. If it is `None`, khorovod creates `<job>-<run>-ssh`.
     pub secret: Option<String>,
     /// The login name inside the pods.
     pub user: String,
 }
 
-/// NCCL, Horovod and MPI knobs by their meaning. `None`: NCCL and MPI choose.
+/// Settings of NCCL, Horovod and MPI. If one is `None`, the library uses its own default.
 #[derive(Debug, Clone, Default)]
 pub struct Collective {
     /// `VERSION`, `WARN`, `INFO` or `TRACE`.
@@ -257,7 +257,7 @@ pub struct Volume {
 
 #[derive(Debug, Clone)]
 pub enum VolumeSource {
-    /// A claim khorovod makes, `<job>-<name>`; it outlives the job.
+    /// A claim that khorovod creates, `<job>-<name>`. It remains when the job is deleted.
     Claim(Claim),
     ExistingClaim(String),
     /// One claim per worker, from the volumeClaimTemplates of the StatefulSet.
@@ -288,13 +288,13 @@ pub struct Claim {
 
 #[derive(Debug, Clone)]
 pub struct S3 {
-    /// `https://…`; none: AWS by region.
+    /// The URL of the server, `https://…`. If it is `None`, the server is that of AWS in `region`.
     pub endpoint: Option<String>,
     pub bucket: String,
-    /// Without a leading slash, with a trailing one where not empty.
+    /// Has no leading slash. Has a trailing slash unless it is empty.
     pub prefix: String,
     pub region: String,
-    /// A Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`; none: a public bucket.
+    /// A Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`. If it is `None`, the bucket is public.
     pub secret: Option<String>,
     pub download: bool,
     pub upload: bool,
@@ -306,15 +306,15 @@ pub struct S3 {
 #[derive(Debug, Clone, Default)]
 pub struct Placement {
     pub node_selector: Pairs,
-    /// Kubernetes tolerations as written, checked by shape.
+    /// Kubernetes tolerations as written. The reader has checked their fields.
     pub tolerations: Vec<Json>,
     /// A Kubernetes affinity as written.
     pub affinity: Option<Json>,
     pub priority_class: Option<String>,
     pub runtime_class: Option<String>,
-    /// Topology key over which workers spread softly.
+    /// The topology key over which the scheduler prefers to spread the workers.
     pub spread: Option<String>,
-    /// Topology key within which workers pack softly.
+    /// The topology key of the domain in which the scheduler prefers to place all workers together.
     pub pack: Option<String>,
     pub host_network: bool,
 }
@@ -327,7 +327,7 @@ pub struct Scheduling {
     /// Kueue's local queue.
     pub local_queue: Option<String>,
     pub suspend: bool,
-    /// `schedulerName`; for a gang already the gang's own scheduler.
+    /// The scheduler of the pods. If the spec sets `gang` and no scheduler, it is the scheduler of the gang.
     pub scheduler_name: Option<String>,
 }
 
@@ -344,13 +344,14 @@ pub struct Lifecycle {
     /// Seconds.
     pub start_timeout: u64,
     pub retries: u32,
-    /// Seconds; None if the count never starts again.
+    /// The seconds after which the count of retries starts again at 0. `None` if it never does.
     pub retries_reset_after: Option<u64>,
     /// Exit codes of the training after which no further attempt starts.
     pub final_exit_codes: Vec<u8>,
     /// Seconds.
     pub ttl_after_finished: Option<u64>,
-    /// The StatefulSet has `replicas`, and the user deletes the workers.
+    /// Whether the workers remain after the launcher ends. The StatefulSet then sets `replicas`, and the user deletes
+    /// the workers.
     pub keep_workers: bool,
     pub checkpoint: Checkpoint,
     pub stall: Option<Stall>,
@@ -371,16 +372,16 @@ impl Default for Checkpoint {
     }
 }
 
-/// How long a training may make no progress, and what follows.
+/// How long a training may make no progress, and what the launcher does after that time.
 #[derive(Debug, Clone)]
 pub struct Stall {
     /// Seconds.
     pub timeout: u64,
-    /// The file whose changes are progress; without it and without `metric`, any output is.
+    /// The file whose changes count as progress. If `file` and `metric` are `None`, any output counts as progress.
     pub file: Option<String>,
-    /// The metric whose changes are progress.
+    /// The metric whose changes count as progress.
     pub metric: Option<String>,
-    /// `action: retry`: the attempt ends.
+    /// Whether a stall ends the attempt, which is `action: retry`.
     pub retries: bool,
     /// The directory for the evidence of each host.
     pub evidence: Option<String>,
@@ -394,9 +395,9 @@ pub struct Security {
     pub fs_group: Option<u32>,
     pub network_policy: bool,
     pub egress: Egress,
-    /// A ServiceAccount that exists; it is then the user's task to let it scale.
+    /// An existing ServiceAccount. The user must give it the permission to scale the workers.
     pub service_account: Option<String>,
-    /// The pods may read and change the objects of their own run.
+    /// Whether the pods may read and change the objects of their own run.
     pub api_access: bool,
     pub read_only_root_filesystem: bool,
 }
@@ -405,9 +406,9 @@ pub struct Security {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Egress {
     Open,
-    /// Not to the metadata service of the cloud.
+    /// All addresses except the metadata service of the cloud.
     NoMetadata,
-    /// Only to private addresses.
+    /// Only private addresses.
     Private,
 }
 
@@ -421,13 +422,13 @@ pub enum PodSecurityLevel {
 
 #[derive(Debug, Clone, Default)]
 pub struct Observability {
-    /// Directory TensorBoard reads.
+    /// The directory that TensorBoard reads.
     pub tensorboard_logdir: Option<String>,
     pub metrics: Option<Metrics>,
     /// The metrics of the launcher.
     pub launcher_metrics: Option<Metrics>,
     pub progress: Option<Progress>,
-    /// Each line of a rank's output starts with its rank.
+    /// Whether each line of the output of a rank starts with the number of the rank.
     pub rank_prefix: bool,
 }
 
@@ -446,7 +447,7 @@ pub enum Progress {
 pub struct Metrics {
     pub port: u16,
     pub pod_monitor: bool,
-    /// The peers of a NetworkPolicy that may connect; none: every address.
+    /// The peers of a NetworkPolicy that may connect. If it is `None`, every address may connect.
     pub from: Option<Vec<Json>>,
 }
 
@@ -470,7 +471,7 @@ pub struct Slurm {
     /// Bash.
     pub setup: Option<String>,
     pub wrap: Vec<String>,
-    /// srun starts the ranks, not mpirun.
+    /// Set if srun starts the ranks instead of mpirun.
     pub srun: Option<Srun>,
 }
 
@@ -482,9 +483,9 @@ pub struct Srun {
 
 #[derive(Debug, Clone)]
 pub struct Patch {
-    /// A kind such as `StatefulSet`; none: any.
+    /// A kind such as `StatefulSet`. If it is `None`, every kind matches.
     pub kind: Option<String>,
-    /// The object's name with `*` for any run of characters; none: any.
+    /// A pattern for the name of the object, in which `*` matches any characters. If it is `None`, every name matches.
     pub name: Option<String>,
     /// A strategic merge patch.
     pub patch: Json,

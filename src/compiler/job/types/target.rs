@@ -1,4 +1,4 @@
-//! What the rules, the plan and the objects need to know about a target, as data.
+//! The properties of a target that the rules, the plan and the objects depend on, as data.
 //!
 //! Each target declares its [`Facts`] in its own file in `targets/`, so these phases name no target. The behaviour
 //! of a target is in the trait `targets::Target`.
@@ -10,7 +10,7 @@ pub struct Facts {
     pub name: &'static str,
     /// Whether ranks run in pods. If not, the output is one batch script, and nothing about pods applies.
     pub has_pods: bool,
-    /// Whether khorovod writes the launcher and the workers as workloads of their own, out of Kubernetes' kinds. If not,
+    /// Whether khorovod renders the launcher and the workers as separate workloads of Kubernetes' own kinds. If not,
     /// one object describes all of them, and its controller creates, names and ends the pods.
     pub own_workloads: bool,
     /// Whether the pods belong to Jobs, whose failure policies need a minimum version of Kubernetes.
@@ -31,7 +31,7 @@ pub struct Facts {
     pub first_success_ends_job: bool,
     /// The annotation of a pod that holds its index, if it is not in `JOB_COMPLETION_INDEX`.
     pub pod_index: Option<&'static str>,
-    /// The role in the name of a pod that is a worker and launches too.
+    /// The role in the name of a pod that is a worker and also starts the ranks.
     pub index_role: &'static str,
     /// The suffix that the controller appends to the name of a group of pods, before the pod's number.
     pub group_suffix: &'static str,
@@ -83,7 +83,7 @@ impl std::fmt::Debug for Facts {
     }
 }
 
-/// The fields of the `spec` of a StatefulSet or Job that Kubernetes lets anyone change.
+/// The fields of the `spec` of a StatefulSet or Job that can change in place.
 const CHANGEABLE: &[&str] = &[
     "activeDeadlineSeconds",
     "backoffLimit",
@@ -106,15 +106,15 @@ pub enum SshKeys {
     Ours,
     /// The operator.
     Operator,
-    /// No one: the job uses no ssh of khorovod's.
+    /// No one, because khorovod does not set up ssh for the job.
     None,
 }
 
 /// Lengths of the parts of names, from which each target's longest name follows.
 pub struct NameParts {
-    /// `-run123-worker-group`.
+    /// The length of `-run123-worker-group`.
     pub worker: usize,
-    /// `-run123-launcher`.
+    /// The length of `-run123-launcher`.
     pub launcher: usize,
     /// Digits of the largest worker number.
     pub digits: usize,

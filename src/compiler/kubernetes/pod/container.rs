@@ -195,13 +195,15 @@ const OWN_FIELDS: [(&str, &str); 3] =
 fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
     let user_env = &plan.spec.env;
     let runs_ranks = kind.rank_group(plan).is_some();
-    // An Indexed Job sets this variable itself.
+    // Kubernetes sets `JOB_COMPLETION_INDEX` in the pods of an Indexed Job. If a target has no Indexed Job, the
+    // variable gets the value of an annotation of the pod.
     let index = plan.spec.target.pod_index.filter(|_| matches!(kind, PodKind::Index(_))).map(|field_path| Env {
         name: "JOB_COMPLETION_INDEX",
         value: None,
         value_from: Some(ValueFrom::Field { field_path }),
     });
-    // A volume's uploads belong to the Job, whose next pods continue from them. The label exists in every version of Kubernetes.
+    // Uploads are marked with the uid of the Job, so that the next pod of the Job continues from them. The label that
+    // contains the uid exists in every version of Kubernetes.
     let launches = !matches!(kind, PodKind::Worker(_)) && !plan.uploads().is_empty();
     let job_field = launches.then_some(("KHOROVOD_JOB_UID", "metadata.labels['controller-uid']"));
     let own_fields = OWN_FIELDS.into_iter().chain(job_field).map(|(name, field_path)| Env {
@@ -226,7 +228,7 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
 /// A variable of the user.
 fn user_variable(var: &EnvVar) -> Env<'_> {
     let (value, value_from) = match &var.value {
-        // The API server drops an empty value, so with one every apply would show a change.
+        // The API server drops an empty value. If an object had one, every apply would show a change.
         EnvValue::Text(text) => (Some(literal(text)).filter(|text| !text.is_empty()), None),
         EnvValue::Secret { name, key } => (None, Some(ValueFrom::Secret { name, key })),
         EnvValue::ConfigMap { name, key } => (None, Some(ValueFrom::ConfigMap { name, key })),
@@ -235,7 +237,8 @@ fn user_variable(var: &EnvVar) -> Env<'_> {
     Env { name: &var.name, value, value_from }
 }
 
-/// Escapes a value: Kubernetes replaces `$(NAME)` by the variable and `$$` by `$`, and no other target does.
+/// Escapes a value, so that it reaches the container unchanged: Kubernetes replaces `$(NAME)` by the value of a
+/// variable, and `$$` by `$`.
 fn literal(value: &str) -> Text<'_> {
     match value.contains("$(") || value.contains("$$") {
         true => Text::Owned(value.replace('$', "$$")),

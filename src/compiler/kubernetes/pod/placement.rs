@@ -72,8 +72,9 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Placement<'a> {
     }
 }
 
-/// How long a launcher stays on a node that is not ready or not reachable. The default of Kubernetes is five minutes; as long,
-/// all GPUs of the run would wait for another launcher. A node that only restarts its kubelet is back sooner.
+/// The seconds after which a launcher is evicted from a node that is not ready or not reachable. With the default of
+/// Kubernetes, five minutes, all GPUs of the run would wait that long for another launcher. A node that only restarts
+/// its kubelet is ready again sooner.
 const DEAD_NODE_SECONDS: u32 = 30;
 
 /// The tolerations of the spec. A pod that launches also leaves a dead node [soon](DEAD_NODE_SECONDS), unless the spec tolerates

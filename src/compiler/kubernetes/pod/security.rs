@@ -1,4 +1,4 @@
-//! The security contexts of pods and containers, as strict as the profile and the user id allow.
+//! The security contexts of pods and containers, as strict as the Pod Security level and the user id allow.
 
 use serde::Serialize;
 

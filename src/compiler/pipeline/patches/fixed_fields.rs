@@ -43,7 +43,8 @@ struct Search<'k> {
 }
 
 impl Search<'_> {
-    /// Searches a value and all values below it. `after` is null if the patch removed the value.
+    /// Searches a value, and all values below it, for a fixed field that changed. `after` is null if the patch removed
+    /// the value.
     fn within(&self, before: &Json, after: &Json, path: &mut Vec<String>) -> Option<Change> {
         match before {
             Json::Object(fields) => self.fields(fields, after, path).or_else(|| {
@@ -64,7 +65,7 @@ impl Search<'_> {
         found
     }
 
-    /// Searches the fixed fields of one map.
+    /// Searches one map for a fixed field that changed.
     fn fields(&self, fields: &Map<String, Json>, after: &Json, path: &[String]) -> Option<Change> {
         let steps: Vec<&str> = path.iter().map(String::as_str).collect();
         let differs = |key: &str| fields.get(key).unwrap_or(&Json::Null) != &after[key];
@@ -103,7 +104,7 @@ impl Search<'_> {
         if fields.contains_key("containers") { self.pod_spec(fields, after, path) } else { None }
     }
 
-    /// Searches a pod: its containers with their commands and mounts, and its volumes.
+    /// Searches a pod for a fixed field that changed: its containers with their commands and mounts, and its volumes.
     fn pod_spec(&self, fields: &Map<String, Json>, after: &Json, path: &[String]) -> Option<Change> {
         let dns =
             ["hostname", "subdomain"].into_iter().find(|key| fields.get(*key).unwrap_or(&Json::Null) != &after[*key]);
@@ -150,7 +151,7 @@ impl Search<'_> {
                 let path = with(&with(&path, name), "volumeMounts");
                 return Some(self.removed(&path, mount, &format!("the mount `{mount}` of the container `{name}`")));
             }
-            // A single variable may be removed on purpose.
+            // A patch may remove a single variable on purpose, so only the removal of all variables is reported.
             if let (0, [first, ..]) = (missing("env", "name").0, missing("env", "name").1.as_slice()) {
                 let path = with(&with(&path, name), "env");
                 return Some(self.removed(&path, first, &format!("all variables of the container `{name}`")));
@@ -171,7 +172,7 @@ impl Search<'_> {
         self.two_sources(after, path)
     }
 
-    /// Searches volumes and variables that got a second source, beside the one that they had.
+    /// Searches for volumes and variables to which a patch gives a second source.
     fn two_sources(&self, pod: &Json, path: &[String]) -> Option<Change> {
         let volume = items(pod.get("volumes")).find(|volume| volume.as_object().is_some_and(|fields| fields.len() > 2));
         if let Some(volume) = volume {
@@ -204,7 +205,7 @@ impl Search<'_> {
         Change { path, message, hint: hint.into() }
     }
 
-    /// The change of a list that lacks an item which must remain.
+    /// The change of a list from which a patch removes an item that must remain.
     fn removed(&self, list: &[String], item: &str, what: &str) -> Change {
         let message = format!("the patch removes {what}, from `{}` of a {}", list.join("."), self.kind);
         let hint = "write only the items that you add or change: the others remain";

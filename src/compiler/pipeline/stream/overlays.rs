@@ -1,5 +1,5 @@
-//! Overlays each TrainingJob before it is read: merges overlays (`--overlay`), then applies `--set`, `--namespace` and the default
-//! namespace. Reads the expectations that each job must meet. The main type is [`Overlays`].
+//! Changes each TrainingJob before it is read: merges overlays (`--overlay`), then applies `--set`, `--namespace` and
+//! the default namespace. Also parses the expectations that each job must meet. The main type is [`Overlays`].
 
 use super::Stream;
 use crate::job;
@@ -227,7 +227,7 @@ impl<'a> Stream<'a> {
         settings
     }
 
-    /// Adds a name that the caller passed as a text of its own, and returns its node.
+    /// Adds a name that the caller passed, such as that of `--namespace`, to the texts, and returns its node.
     fn add_name(&mut self, source: &str, name: &'a str) -> Node {
         let span = Span { source: self.add_text(source, name), start: 0, end: name.len() };
         Node { span, kind: Kind::Scalar { text: name.to_owned(), plain: false } }

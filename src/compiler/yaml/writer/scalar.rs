@@ -14,7 +14,7 @@ const TAB: u8 = 16;
 /// Characters that YAML allows only as an escape sequence.
 const CONTROL: u8 = 32;
 
-/// The class of a byte. It has no branches, so that the compiler can vectorise loops over it.
+/// The class of a byte. This function has no branches, so that the compiler can vectorise loops that call it.
 #[allow(clippy::needless_bitwise_bool)]
 const fn class(byte: u8) -> u8 {
     const fn bits(there: bool, bits: u8) -> u8 {
