@@ -94,7 +94,7 @@ enum Guess {
     Theirs(System),
 }
 
-/// Whether a file of one system is also valid for the other.
+/// Whether a file that looks like one of `other` can be imported as `one`.
 fn kin(one: System, other: System) -> bool {
     let charts = [System::StableHorovod, System::ElasticHorovod];
     one == other || charts.contains(&one) && other == System::StableHorovod
@@ -114,7 +114,7 @@ fn guess(text: &str) -> Option<Guess> {
     if text.lines().any(|line| line.trim_start().starts_with("kind: TrainingJob")) {
         return Some(Guess::Ours);
     }
-    // The parameters may be inside an object.
+    // Parameters of the openmpi component may be indented inside an object, and their names may be in quotes.
     let within = |key: &str| {
         let line = |line: &str| line.trim_start().trim_start_matches(['"', '\'']).strip_prefix(key).map(str::to_owned);
         text.lines().any(|text| line(text).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).starts_with(':')))

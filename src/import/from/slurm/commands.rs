@@ -111,14 +111,16 @@ impl Script<'_, '_, '_> {
         self.setup.iter().any(|line| line.value.is_none() && !preparation::is_flags(&line.text))
     }
 
-    /// Classifies a line after variables that hold several words of it are replaced, if it is a launch then.
+    /// Replaces variables that hold several words of a line, and classifies the result. None if nothing is replaced, or
+    /// if the result starts no program.
     fn put_together(&self, line: &str) -> Option<Kind> {
         let whole = launch_pieces::spliced(line, &self.texts);
         let kind = classify::kind(&self.filled(&whole));
         (whole != line && matches!(kind, Kind::Launch(_) | Kind::Program)).then_some(kind)
     }
 
-    /// Marks variables that hold words of the launch: nothing else needs them.
+    /// Marks the lines of the setup that only set variables with words of the launch, so that such a line can be
+    /// dropped.
     fn pieces(&mut self, launch: &str) {
         let mut uses = shell_text::named(launch);
         for line in self.setup.iter_mut().rev() {

@@ -99,8 +99,9 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Returns the variables from which the job has values, and all that the launch needs in the script. The first are
-    /// without those of options that khorovod sets itself.
+    /// Returns two sets of variables. The first are those whose values the new job may contain: the launch uses them,
+    /// but not only in options that khorovod sets itself. The second are all variables that the launch uses, directly
+    /// or through other variables.
     fn names_of_launch(&self) -> (BTreeSet<String>, BTreeSet<String>) {
         let all = self.names_behind(shell_text::named(&self.launch_text), &BTreeSet::new());
         let holds = |name: &&String| all.contains(*name) && self.written.iter().any(|(known, _)| known == *name);
@@ -110,8 +111,9 @@ impl Script<'_, '_, '_> {
         (self.names_behind(kept.union(&pieces).cloned().collect(), &pieces), all)
     }
 
-    /// Adds the variables from which the script computes those of a list. Exported variables, and those of `cd`, are in
-    /// the list, too. `pieces`: variables whose values are known, so that what is in them does not count.
+    /// Adds to `names` the variables from which the script computes them. Also adds exported variables, and the
+    /// variables in their lines and in lines of `cd`. Lines that only set variables in `pieces` are skipped, because
+    /// the values of these variables are known.
     fn names_behind(&self, mut names: BTreeSet<String>, pieces: &BTreeSet<String>) -> BTreeSet<String> {
         for part in self.parts.iter().rev() {
             let text = &self.text[part.place.clone()];

@@ -1,4 +1,4 @@
-//! Imports ranks that srun starts and that find each other by `MASTER_ADDR`, as those of PyTorch do, and not by MPI.
+//! Imports ranks that srun starts and that do not find each other by MPI but by `MASTER_ADDR`, as PyTorch does.
 //!
 //! torchrun numbers such ranks in pods as well as under Slurm, so it starts them in both.
 
@@ -118,8 +118,8 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Drops options that bind tasks. One task per node starts all ranks of the node, and they would all be bound to
-    /// the share of one.
+    /// Drops options that bind tasks. With torchrun, one task per node starts all ranks of the node, so such an option
+    /// would bind all of them to the cores or the GPU of one task.
     fn unbind(&mut self) {
         let bound = |option: &str| BINDING.iter().any(|name| option.starts_with(name));
         let (bound, free) = std::mem::take(&mut self.steps).into_iter().partition(|(option, _)| bound(option));

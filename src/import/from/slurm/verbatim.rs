@@ -1,5 +1,5 @@
-//! Imports a whole script unchanged. If Slurm gives it one task on one node, the single rank runs it, otherwise the
-//! launcher.
+//! Imports a whole script unchanged. If the script requests one task on one node, the single rank runs it. Otherwise
+//! the launcher runs it.
 
 use super::classify::{self, Kind};
 use super::script;
@@ -95,7 +95,7 @@ impl Script<'_, '_, '_> {
     }
 }
 
-/// Whether a text starts something on other nodes, or with a launcher, which a rank of MPI cannot run.
+/// Whether a text starts programs on other nodes or with a launcher. An MPI rank cannot run such a text.
 fn reaches(text: &str) -> bool {
     let others = ["ssh", "pdsh", "clush", "sbatch", "salloc"];
     let mut words = text.split(|c: char| c.is_whitespace() || ";&|()`\"'".contains(c));
