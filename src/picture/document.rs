@@ -14,7 +14,7 @@ const WIDTH: u32 = 720;
 const MAX_JOBS: usize = 20;
 
 const STYLE: &str = include_str!("style.css");
-/// The rule for the background, which a page has already.
+/// The rule for the background of a file. On a page, the page draws the background.
 const GROUND: &str = ".picture .ground { fill: var(--panel); }";
 
 /// A custom property of [`STYLE`] with its values in light and in dark.
