@@ -46,7 +46,7 @@ impl Script<'_, '_, '_> {
             Kind::Assign(pairs) if self.launch.is_none() => {
                 launch_pieces::learn(&filled, &mut self.texts);
                 launch_pieces::learn(text, &mut self.written);
-                // A condition may append to the variable.
+                // Forget variables that a condition, a loop or a function may also change.
                 self.texts.retain(|(name, _)| !self.changing.contains(name));
                 self.assign(text, pairs, row);
             }
@@ -197,7 +197,8 @@ impl Script<'_, '_, '_> {
         let made = made.filter(|name| !text.starts_with("export") && !self.is_exported_above(name));
         // An array cannot be exported.
         let as_it_is = text.starts_with("export") || text.starts_with(':') || pairs.is_empty() || text.contains("=(");
-        // Programs may read the variable. Search paths are different in an image.
+        // Programs may read an exported variable, so its outcome is `Changed`. A search path is `Kept`, because an
+        // image has its own.
         let read = text.starts_with("export") && !text.contains("PATH=");
         let text = if as_it_is { text.to_owned() } else { format!("export {text}") };
         self.setup.push(Setup { name: made, ..Setup::new(text, row) });
@@ -233,7 +234,7 @@ impl Script<'_, '_, '_> {
             }
         }
         if !names.iter().all(|name| self.env.iter().any(|(known, ..)| known == name)) {
-            // Any program may read it from now on.
+            // Without a name, a line of the setup is never dropped: from now on, any program may read the variable.
             self.setup
                 .iter_mut()
                 .filter(|line| line.name.as_ref().is_some_and(|name| names.contains(name)))

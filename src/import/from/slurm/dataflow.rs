@@ -29,10 +29,10 @@ impl Script<'_, '_, '_> {
         }
         let known: HashSet<&str> = self.env.iter().map(|(name, ..)| name.as_str()).collect();
         let prepared = |name: &str| known.contains(name) || self.setup.iter().any(|line| line.sets(name));
-        // A list cannot be exported.
+        // bash cannot export an array.
         let list = |name: &str| self.parts.iter().any(|part| part.effects.arrays.contains(name));
         let of_launch = shell_text::named(uses).into_iter().filter(|name| !prepared(name) || list(name));
-        // The lines of the setup run in one shell.
+        // A line of the setup may use an array of an earlier line, because all these lines run in one shell.
         let of_setup: BTreeSet<String> = self.setup.iter().flat_map(|line| shell_text::names(&line.text)).collect();
         let of_setup = of_setup.into_iter().filter(|name| !prepared(name));
         let name = of_launch.chain(of_setup).find(|name| said(name))?;

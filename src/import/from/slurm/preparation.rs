@@ -58,8 +58,8 @@ pub fn is_flags(line: &str) -> bool {
     matches!(classify::kind(line), classify::Kind::Flags)
 }
 
-/// Whether a line fails only if the environment is not ready. A line such as `[ -n "$DEBUG" ] && export LOG=1` fails in a
-/// script that works.
+/// Whether a line fails only if the environment is not ready. A line such as `[ -n "$DEBUG" ] && export LOG=1` is
+/// different: it also fails in scripts that work.
 pub fn fails_only_if_unready(line: &str) -> bool {
     const WORDS: &[&str] =
         &["source", ".", "conda", "mamba", "micromamba", "spack", "module", "ml", "cd", "export", "set", "trap"];
@@ -67,8 +67,8 @@ pub fn fails_only_if_unready(line: &str) -> bool {
     is_one && (WORDS.contains(&line.split_whitespace().next().unwrap_or_default()) || is_assignment(line))
 }
 
-/// Whether a `trap` is for signals alone. In the script that khorovod writes no signal reaches it: SIGTERM ends the ranks,
-/// and `--signal` is `lifecycle.checkpoint`.
+/// Whether a `trap` handles only signals. In the script that khorovod renders, no signal would reach it: khorovod's own
+/// code handles SIGTERM, and `lifecycle.checkpoint` replaces `--signal`.
 pub fn traps_signals(line: &str) -> bool {
     let Some(words) = shell::words(line).filter(|words| words.first().is_some_and(|word| word.text == "trap")) else {
         return false;

@@ -1,5 +1,5 @@
-//! Recognises the kind of a program that srun starts: in a container, with a launcher of its own, or by Slurm's
-//! variables.
+//! Recognises the kind of a program that srun starts: whether it runs in a container, starts more processes itself, or
+//! finds its rank by Slurm's variables.
 
 use crate::shell::words;
 use crate::shell_text::Hidden;

@@ -50,7 +50,8 @@ impl Script<'_, '_, '_> {
                     self.env.extend(pairs.into_iter().map(|(name, value)| (name, value.unwrap_or_default(), row)));
                     continue;
                 }
-                // The image contains it; under Slurm it runs first.
+                // The image contains the software that this line loads. Under Slurm, the line runs before the script,
+                // in the setup.
                 _ if ranks && first && preparation::loads(text) => {
                     kept.push(row);
                     continue;
@@ -60,7 +61,7 @@ impl Script<'_, '_, '_> {
             if secrets::assigns_secret(text) {
                 self.refuse_secret(self.at(part));
             }
-            // The reason is given once.
+            // Only the first row has the reason.
             self.changed(row, to, if is_told { "a part of the whole script" } else { &how });
             is_told = true;
         }
@@ -81,7 +82,8 @@ impl Script<'_, '_, '_> {
 }
 
 impl Script<'_, '_, '_> {
-    /// Takes back what the options of the srun that starts the ranks set: they stay in the script.
+    /// Restores the state before the options of the srun that starts the ranks, because these options stay in the
+    /// script.
     fn forget_step(&mut self) {
         let Some(before) = self.before_step.take() else { return };
         (self.resources, self.nodes, self.tasks) = (before.resources, before.nodes, before.tasks);
