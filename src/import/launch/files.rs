@@ -26,7 +26,7 @@ pub fn words(text: &str) -> Vec<String> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     let plain: String = lines.flat_map(|line| [line, "\n"]).collect::<String>().replace(['"', '\''], "");
     let words = plain.split(|c: char| c.is_whitespace() || "`=,:;(<>|&".contains(c));
-    // Do not split at `)`: in `$(pwd)/a`, the slash does not begin an absolute path.
+    // In `$(pwd)/a`, the path does not begin at the slash.
     words.map(|word| word.trim_end_matches(')').to_owned()).collect()
 }
 

@@ -99,9 +99,8 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Returns two sets of variables. The first are those whose values the new job may contain: the launch uses them,
-    /// but not only in options that khorovod sets itself. The second are all variables that the launch uses, directly
-    /// or through other variables.
+    /// Returns the variables from which the job has values, and all that the launch needs in the script. The first are
+    /// without those of options that khorovod sets itself.
     fn names_of_launch(&self) -> (BTreeSet<String>, BTreeSet<String>) {
         let all = self.names_behind(shell_text::named(&self.launch_text), &BTreeSet::new());
         let holds = |name: &&String| all.contains(*name) && self.written.iter().any(|(known, _)| known == *name);

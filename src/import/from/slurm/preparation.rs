@@ -67,8 +67,8 @@ pub fn fails_only_if_unready(line: &str) -> bool {
     is_one && (WORDS.contains(&line.split_whitespace().next().unwrap_or_default()) || is_assignment(line))
 }
 
-/// Whether a `trap` handles only signals. In the script that khorovod renders, no signal would reach it: khorovod's own
-/// code handles SIGTERM, and `lifecycle.checkpoint` replaces `--signal`.
+/// Whether a `trap` is for signals alone. In the script that khorovod writes no signal reaches it: SIGTERM ends the ranks,
+/// and `--signal` is `lifecycle.checkpoint`.
 pub fn traps_signals(line: &str) -> bool {
     let Some(words) = shell::words(line).filter(|words| words.first().is_some_and(|word| word.text == "trap")) else {
         return false;

@@ -119,8 +119,8 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Drops options that bind tasks. With torchrun, one task per node starts all ranks of the node, so such an option
-    /// would bind all of them to the cores or the GPU of one task.
+    /// Drops options that bind tasks. One task per node starts all ranks of the node, and they would all be bound to
+    /// the share of one.
     fn unbind(&mut self) {
         let bound = |option: &str| BINDING.iter().any(|name| option.starts_with(name));
         let (bound, free) = std::mem::take(&mut self.steps).into_iter().partition(|(option, _)| bound(option));

@@ -61,7 +61,7 @@ impl Script<'_, '_, '_> {
             if secrets::assigns_secret(text) {
                 self.refuse_secret(self.at(part));
             }
-            // Only the first row has the reason.
+            // The reason is given once.
             self.changed(row, to, if is_told { "a part of the whole script" } else { &how });
             is_told = true;
         }
