@@ -7,8 +7,8 @@ use khorovod_compiler::pipeline::{self, NO_JOB};
 use khorovod_compiler::problem::{Problem, Problems, Span};
 use khorovod_compiler::targets::SCRIPT_MARK;
 
-/// Takes the problems of a text without a job. If the text is a file of another system, the hint names the command that
-/// imports it.
+/// Adds a hint to the problems of a text without a job. If the text looks like a file of another system, the hint names
+/// the command that imports it.
 pub fn with_import_hint(mut problems: Problems, text: &Text) -> Problems {
     // A file that can be corrected in place needs no import.
     let astray = |problem: &&mut Problem| problem.code == &NO_JOB && problem.fix.is_none();

@@ -152,8 +152,8 @@ fn rows(texts: &[Text], objects: &[Object], job: &str) -> Vec<Field> {
 const CHANGED: &str = "khorovod renders it differently from the spec, so it was changed by hand, or by another version of \
                        khorovod; `spec.patches` can set it";
 
-/// Whether a difference is a change of an object in the old files. An object that is missing from the files was perhaps
-/// only not exported, and Secrets are never compared.
+/// Whether a difference is a change of an object in the old files. Objects that the files lack do not count, because
+/// the files may contain only a part of the job. Secrets are never compared.
 fn is_change(difference: &Difference) -> bool {
     let whole = !difference.path.contains(": ");
     !(whole && (difference.old.is_none() || difference.path.starts_with("Secret ")))

@@ -49,7 +49,7 @@ pub fn svg(reports: &[Report]) -> String {
     let mut body = String::new();
     let mut y = 0;
     for picture in &pictures {
-        // A single picture needs no group: the description of the file is its own.
+        // A single picture needs no group, because the description of the file already describes it.
         if pictures.len() > 1 {
             let name = Escaped(&picture.description);
             let _ = writeln!(body, r#"<g role="group" aria-label="{name}" transform="translate(0 {y})">"#);

@@ -174,8 +174,8 @@ fn summary(applied: &str) -> String {
     if parts.is_empty() { "nothing to apply".to_owned() } else { parts.join("; ") }
 }
 
-/// Prints the states of jobs and, of a single job, the launcher's log, until all have ended. If no object is new, the runs may have
-/// ended before.
+/// Prints the states of jobs until all have ended. If it is only one job, also prints the launcher's log. If no object
+/// is new, the runs may have ended before.
 fn follow(jobs: &[Job], is_new: bool, screen: &Screen) -> Outcome {
     let words: Vec<String> = jobs.iter().map(Job::words).collect();
     let back = words.iter().fold(String::new(), |text, words| {

@@ -25,7 +25,7 @@ pub enum Meaning {
     Field(&'static str, fn(&[&str]) -> Option<Json>),
     /// A script that discovers hosts: the launch is elastic.
     Discovery,
-    /// `-x NAME[=value]`, `-genv NAME value`.
+    /// `Export` is `-x NAME[=value]`, and `Pair` is `-genv NAME value`.
     Export,
     Pair,
     /// `--mca NAME value`.
@@ -170,7 +170,7 @@ pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
     };
     let kind = |name: &str| match name {
         "mpirun" | "mpiexec" | "mpiexec.hydra" | "mpirun.hydra" | "orterun" | "prterun"
-        // `ibrun` is the launcher of the TACC clusters. Debian adds the name of the MPI to each launcher.
+        // `ibrun` is the launcher of the TACC clusters. Debian adds the name of the MPI to the name of each launcher.
         | "ibrun" | "mpirun.openmpi" | "mpiexec.openmpi" | "mpirun.mpich" | "mpiexec.mpich" => Some("mpirun"),
         "horovodrun" => Some("horovodrun"),
         "torchrun" | "torch.distributed.run" | "torch.distributed.launch" => Some("torchrun"),
@@ -188,7 +188,7 @@ pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
     if !first.starts_with("python") {
         return None;
     }
-    // `python -u -m torch.distributed.run`.
+    // A launcher may be a Python module, as in `python -u -m torch.distributed.run`.
     let flag = (1..words.len().min(4)).find(|at| words[*at].text == "-m")?;
     let between = words[1..flag].iter().all(|word| word.text.starts_with('-'));
     kind(name(flag + 1)?).filter(|_| between).map(|kind| (kind, flag + 2))
