@@ -204,7 +204,7 @@ impl<'a> Layout<'a> {
         let columns = ((self.inner + GAP) / (200 + GAP)).max(1);
         let in_row = columns.min(number_shown);
         let widest = if columns == 1 { 420 } else { 320 };
-        // The width is even, because half of it is a radius.
+        // Even, because half of it is a radius.
         let width = ((self.inner - GAP * (in_row - 1)) / in_row).min(widest) & !1;
         for (index, volume) in (0..).zip(&storage[..shown]) {
             let item =

@@ -97,7 +97,7 @@ impl Layout<'_> {
         let has_cells = cells <= MAX_CELLS;
         let least = if has_cells { (cells.min(8) * CELL_PITCH + 22).max(132) } else { 150 };
         let most_columns = ((room + GAP) / (least.min(room) + GAP)).clamp(1, group.replicas.max(1));
-        // Rows have nearly the same number of cards: 4 cards are rows of 2 and 2, not of 3 and 1.
+        // As many in each row as in the others: 4 are 2 and 2, not 3 and 1.
         let rows = group.replicas.div_ceil(most_columns);
         let columns = group.replicas.div_ceil(rows.max(1)).max(1);
         let widest = if columns == 1 { 420 } else { 340 };
@@ -188,9 +188,8 @@ impl Layout<'_> {
     }
 }
 
-/// Draws the GPUs of a worker, or its ranks if it has no GPUs, as one path. If `first_rank` is given, each cell
-/// contains its rank. All numbers are one text element with a position for each digit, because a browser needs more
-/// time for texts than for paths.
+/// Draws the GPUs of a worker, or its ranks if it has no GPUs, as one path. With the first rank, each has its rank in it: all
+/// numbers are one text that places each digit, because texts are what takes a browser longest.
 fn draw_cells(svg: &mut String, are_gpus: bool, cells: u32, in_row: u32, first_rank: Option<u64>) {
     let radius = if are_gpus { 4 } else { 10 };
     let side = CELL - 2 * radius;
@@ -209,7 +208,7 @@ fn draw_cells(svg: &mut String, are_gpus: bool, cells: u32, in_row: u32, first_r
         digits.push_str(&rank);
         let length: u32 = rank.bytes().map(|_| 1).sum();
         for (index, _) in (0..).zip(rank.bytes()) {
-            // The middle of each digit, in tenths of a pixel: `start` is the middle of the first one.
+            // The middle of the first digit, then one digit after the other. In tenths of a pixel.
             let start = (x + CELL / 2) * 10 + DIGIT / 2 - length * DIGIT / 2;
             let digit: u32 = start + index * DIGIT;
             let _ = write!(xs, "{}.{} ", digit / 10, digit % 10);
