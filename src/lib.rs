@@ -14,11 +14,10 @@
 //! | show a job while it is being written | [`preview`] |
 //! | convert YAML to JSON, for a program that cannot read YAML | [`documents`], [`jobs`] |
 //! | convert a job of another system | [`import::import`] |
-//! | offer completion, or a reference | [`schema`], [`codes`] |
+//! | offer completion in an editor, or write a reference | [`schema`], [`codes`] |
 //!
-//! # Features
-//! `cli`, the default, is for the command. With `default-features = false`, the crate has few dependencies and also compiles
-//! for `wasm32-unknown-unknown`. `show` adds the reports that people read.
+//! # Features `cli`, the default, has what the command needs. With `default-features = false`, the crate has few
+//! dependencies and also compiles for `wasm32-unknown-unknown`. `show` adds the reports that people read.
 //!
 //! # Compatibility
 //! Versions follow SemVer; before 1.0 a minor version may change the public interface, and the changelog lists it. The

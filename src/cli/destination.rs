@@ -29,7 +29,7 @@ impl Format for Json {
     const ALL: &'static [(&'static str, Self)] = &[("json", Self)];
 }
 
-/// The format of a command that prints YAML, or the same as JSON.
+/// The format of a command that prints YAML, or the same content as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum YamlOrJson {
     Yaml,
@@ -58,7 +58,7 @@ pub struct Destination<F> {
     pub path: Option<PathBuf>,
 }
 
-/// Endings of file names that promise a format, and the word of that format.
+/// Endings of file names that stand for a format, and the word for `-o` of that format.
 const ENDINGS: &[(&str, &str)] = &[
     ("json", "json"),
     ("sarif", "sarif"),
@@ -112,7 +112,7 @@ fn format<F: Format>(word: &str) -> Option<F> {
     F::ALL.iter().find(|(known, _)| *known == word).map(|(_, format)| *format)
 }
 
-/// The word of the format that the ending of a path promises.
+/// The format for the ending of a path, as its word for `-o`. None if the ending stands for no format.
 fn ending(path: &Path) -> Option<&'static str> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, word)| *word)
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(parse("a.svg"), file(Picture::Svg, "a.svg"));
         assert_eq!(parse("a/b.SVG"), file(Picture::Svg, "a/b.SVG"));
         assert_eq!(parse("a.txt"), file(Picture::Text, "a.txt"));
-        // These endings promise no format.
+        // These paths have no ending that stands for a format.
         assert_eq!(parse("/tmp/tmp.Xa81"), file(Picture::Text, "/tmp/tmp.Xa81"));
         assert_eq!(parse("./svg"), file(Picture::Text, "./svg"));
         assert_eq!(parse("a.json"), Err("this command does not print json: the formats are text and svg".to_owned()));

@@ -6,7 +6,8 @@ use khorovod::{Text, show};
 
 use super::{Outcome, output};
 
-/// Writes the new text of a file in place, or prints the difference. The new text of standard input is printed.
+/// Replaces the text of a file by the new one, or prints the difference. If the old text came from standard input,
+/// prints the new one.
 pub fn write(path: &Path, old: &Text, new: &str, as_diff: bool) -> Outcome {
     match (as_diff, path.as_os_str() == "-") {
         (true, _) => output::stdout(&show::diff(&old.name, &old.text, new)),

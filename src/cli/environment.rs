@@ -14,8 +14,9 @@ pub const HELM_PLUGIN: &str = "HELM_PLUGIN_NAME";
 pub const KUBECTL: &str = "KUBECTL";
 const HELM_NAMESPACE: &str = "HELM_NAMESPACE";
 
-/// The namespace that Helm passes to the plugin of `helm khorovod`: that of its option `-n`, or else of the current context. Helm
-/// also passes `default` if there is neither. It passes no namespace to post-renderers, which are other plugins.
+/// The namespace that Helm passes to the plugin of `helm khorovod`: the one in the option `-n`, or else the one in the
+/// current context. None if it is `default`, because Helm also passes that name if neither sets a namespace. None in a
+/// post-renderer, which is another plugin and gets no namespace.
 pub fn helm_namespace() -> Option<String> {
     let is_command = env::var(HELM_PLUGIN).is_ok_and(|name| name == "khorovod");
     let namespace = env::var(HELM_NAMESPACE).ok().filter(|_| is_command)?;

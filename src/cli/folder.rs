@@ -17,7 +17,7 @@ use super::{Failure, Outcome, mode};
 
 /// The name of the file that lists what khorovod wrote into a folder.
 const LIST: &str = ".khorovod";
-/// The label that names the job of an object.
+/// The beginning of the line with the label that names the job of an object, in the YAML that khorovod writes.
 const JOB: &str = "    khorovod.dev/job: ";
 /// The subfolder for claims.
 const CLAIMS: &str = "claims";

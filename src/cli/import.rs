@@ -120,7 +120,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
 /// The names and contents of files.
 type Code = Vec<(String, String)>;
 
-/// Reads the files, and those of a folder of code.
+/// Reads the files that the command line names, and the files of a code folder.
 fn texts(args: &Args, screen: &Screen) -> Result<(Vec<Text>, Code), Failure> {
     let files = if args.words.is_empty() { &args.files } else { &args.words };
     if files.iter().filter(|path| path.as_os_str() == "-").count() > 1 {

@@ -54,7 +54,7 @@ pub struct Args {
     force: bool,
 }
 
-/// The example that was chosen, by one flag per example.
+/// The example that the command line selects. Each example has a flag.
 #[derive(Debug)]
 struct Choice(&'static Lesson);
 

@@ -42,7 +42,7 @@ impl Files {
         if self.words.is_empty() { &self.files } else { &self.words }
     }
 
-    /// The paths that the command line names, else that of the default.
+    /// The paths that the command line names. Without any, standard input if it is a pipe or a file, or else job.yaml.
     pub fn or_default(&self) -> Result<Vec<PathBuf>, Failure> {
         match self.named() {
             [] if piped() => Ok(vec![PathBuf::from("-")]),
@@ -53,7 +53,7 @@ impl Files {
     }
 }
 
-// The options that change every spec, and what to render it for.
+// The options that change every spec, and those for the target and the cluster to render it for.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Settings {

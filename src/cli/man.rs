@@ -22,7 +22,7 @@ pub fn run(args: &Args) -> Outcome {
     root.build();
     let Some(dir) = &args.dir else { return output::stdout(&page(root)?) };
     fs::create_dir_all(dir).map_err(|error| output::cannot_write(dir, &error))?;
-    // Every page describes `help`.
+    // `help` has no page of its own, because every page describes it.
     for child in root.get_subcommands().filter(|child| child.get_name() != "help") {
         let name = format!("khorovod-{}", child.get_name());
         output::file(&dir.join(format!("{name}.1")), &page(child.clone())?, false)?;

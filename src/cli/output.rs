@@ -17,7 +17,7 @@ pub fn stdout(text: &str) -> Outcome {
     Stdout::new().write(text.as_bytes())
 }
 
-/// Writes the parts that `render` passes to its argument to standard output, and prints the problems that it returns.
+/// Calls `render` with a function that writes to standard output, and prints the problems that `render` returns.
 pub fn stream(screen: &Screen, render: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<Problems, Problems>) -> Outcome {
     lend(&[], screen, render)
 }

@@ -105,8 +105,8 @@ fn save(file: &Path, messages: &str) -> Outcome {
     output::file(file, &format!("{HEAD}{messages}"), true)
 }
 
-/// Prints the name of the file with the messages, if Helm 4 runs this: also on the terminal, because Helm 4 does not print
-/// standard error.
+/// If Helm runs this command as a plugin, prints the name of the file with the messages. Prints it to the terminal,
+/// too, because Helm 4 does not print standard error.
 fn point_to(file: &Path, screen: &Screen) {
     if std::env::var_os(environment::HELM_PLUGIN).is_none() {
         return;
@@ -120,7 +120,7 @@ fn point_to(file: &Path, screen: &Screen) {
     }
 }
 
-/// Saves an error in the command line, which Helm 4 does not print either.
+/// Saves an error of the command line to the file for messages, because Helm 4 does not print it.
 pub fn save_usage_error(error: &clap::Error) {
     if error.use_stderr()
         && std::env::args_os().nth(1).is_some_and(|command| command == "post-render")

@@ -32,7 +32,7 @@ pub fn ask(program: &str, args: &[&str]) -> Answer {
 fn run(program: &str, args: &[&str]) -> io::Result<Answer> {
     let mut command = Command::new(program);
     let mut child = command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    // Both streams are read while it runs, because it waits if a pipe is full.
+    // Both streams are read while the program runs, because the program waits if a pipe is full.
     let output = child.stdout.take().map(|stream| thread::spawn(move || read(stream)));
     let errors = child.stderr.take().map(|stream| thread::spawn(move || read(stream)));
     let start = Instant::now();

@@ -38,8 +38,8 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     let seed = Seed::of(settings, screen)?;
     if let ([text], YamlOrJson::Yaml, None, false) = (texts.as_slice(), format, &output, seed.is_new()) {
         let inputs = Inputs { keys: seed.keys(), ..settings.inputs(screen)? };
-        // Written while it is rendered, so that 10,000 jobs need no more memory than one. The library passes no text before
-        // all documents are checked.
+        // The output is written while it is rendered, so that 10,000 jobs need no more memory than one. The library
+        // passes no text before all documents are checked.
         return output::stream(screen, |write| {
             khorovod::render_to(text, &inputs, write).map_err(|problems| with_import_hint(problems, text))
         });
@@ -109,8 +109,8 @@ pub fn all(texts: &[Text], inputs: &Inputs, screen: &Screen) -> Result<Vec<Rende
     Err(Failure::Problems)
 }
 
-/// Finds an object that two files contain, of which one would overwrite the other. Within one file, that is a problem with a
-/// location.
+/// Finds an object that two files contain, so that one would overwrite the other in the cluster. Two such objects in
+/// one file are not checked here: the library reports them, with their location.
 pub fn duplicate(texts: &[Text], rendered: &[Rendered]) -> Option<String> {
     let mut seen = HashMap::new();
     for (text, one) in texts.iter().zip(rendered) {

@@ -55,7 +55,8 @@ impl Seed {
         if in_ci() { Ok(Self::Missing) } else { Ok(Self::New(fresh()?, path)) }
     }
 
-    /// Leaves out a new seed: a command whose messages the user does not see must not create one.
+    /// Replaces a new seed by [`Self::Missing`], for commands whose messages the user may not see: they must not create
+    /// a seed.
     #[must_use]
     pub fn unless_new(self) -> Self {
         if self.is_new() { Self::Missing } else { self }
@@ -75,8 +76,8 @@ impl Seed {
         matches!(self, Self::New(..))
     }
 
-    /// Saves a new seed where the next render finds it. Returns the seed that is saved there now: that of another process if
-    /// it was first. Returns None if the seed cannot be saved.
+    /// Saves a new seed where the next render finds it. Returns the seed that is then in the file. If another process
+    /// saved a seed first, it is that one. Returns None if the seed cannot be saved.
     pub fn save(&self, screen: &Screen) -> Option<Self> {
         let Self::New(seed, path) = self else { return Some(self.clone()) };
         match create(path, seed) {
@@ -140,7 +141,7 @@ fn exposed(file: Option<&Path>) -> Option<String> {
     })
 }
 
-/// Creates the seed file completely, so that only its owner can read it. Never replaces a file.
+/// Creates the seed file with its whole content, readable only by its owner. Never replaces a file.
 fn create(path: &Path, seed: &[u8; 32]) -> io::Result<()> {
     let folder = output::parent(path);
     fs::create_dir_all(&folder)?;

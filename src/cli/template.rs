@@ -1,4 +1,4 @@
-//! `khorovod plan --template`: the plan as text in the user's own form, written by a Handlebars template.
+//! `khorovod plan --template`: formats the plan with a Handlebars template of the user.
 //!
 //! [`render`] first checks the names in the template, also in branches that are not taken, and then renders in strict mode.
 //! So a misspelled field is an error and never an empty text.
@@ -78,7 +78,7 @@ const FIELDS: &[&str] = &[
     "changes[].notes[]",
 ];
 
-/// Our helpers, and what each is called with.
+/// The helpers that khorovod adds, and the functions that compute their values.
 const HELPERS: &[(&str, Call)] = &[
     ("cell", cell),
     ("count", counted),
@@ -89,7 +89,7 @@ const HELPERS: &[(&str, Call)] = &[
     ("sum", sum),
 ];
 
-/// The helpers of Handlebars itself. `if` and `unless` are ours under the same names.
+/// The helpers of Handlebars itself. khorovod replaces `if` and `unless` by [`Condition`].
 const BUILT_IN: &[&str] =
     &["if", "unless", "each", "with", "lookup", "raw", "eq", "ne", "gt", "gte", "lt", "lte", "and", "or", "not", "len"];
 
@@ -163,7 +163,7 @@ fn check<'t>(template: &'t Template, locals: &mut Vec<&'t str>) -> Result<(), Mi
     Ok(())
 }
 
-/// Checks the names in one expression: its helper or field, and what it passes on.
+/// Checks the names in one expression: its helper or field, and the fields in its parameters.
 fn check_names(found: &HelperTemplate, locals: &[&str]) -> Result<(), String> {
     let name = found.name.as_name().unwrap_or_default();
     if !is_helper(name) {
@@ -306,7 +306,7 @@ impl HelperDef for Function {
 
 /// `if` and `unless`: unlike those of Handlebars, they refuse a field that no job can have at this place.
 struct Condition {
-    /// Which truth the block is for.
+    /// Whether the block is rendered if the value is true (`if`) or if it is false (`unless`).
     wanted: bool,
 }
 
@@ -332,7 +332,8 @@ fn wrong(helper: &Helper<'_>, message: &str) -> RenderError {
     RenderErrorReason::Other(format!("`{}` {message}", helper.name())).into()
 }
 
-/// A parameter, or null if its field is one that a job may lack.
+/// Returns a parameter. If it has no value, returns null for a field that a job may lack, and an error for any other
+/// field.
 fn optional<'h>(helper: &'h Helper<'_>, index: usize, what: &str) -> Result<&'h Value, RenderError> {
     match helper.param(index) {
         None => Err(wrong(helper, &format!("needs {what}"))),

@@ -1,4 +1,5 @@
-//! Tips for wrong usage: the command of khorovod or kubectl that does what a command or an option of another program does.
+//! Tips for wrong usage. If a user types a command or an option of another program, the tip names the command of
+//! khorovod or kubectl that does the same.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use khorovod::report::KINDS;

@@ -71,7 +71,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
             }
         }
         (Some(text), Some(path)) => {
-            // The file is for a program.
+            // A program reads the file, so the user needs the problems on standard error, too.
             screen.problems(&all);
             output::file(&path, &text, false)?;
         }

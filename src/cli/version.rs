@@ -1,4 +1,4 @@
-//! `khorovod version`: the version, and what it renders for by default.
+//! `khorovod version`: prints the version, and the Kubernetes version for which it renders by default.
 
 use khorovod::KubeVersion;
 use serde_json::json;

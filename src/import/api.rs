@@ -6,9 +6,9 @@ use khorovod_compiler::problem::Problems;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum System {
-    /// The chart stable/horovod, and `docker/helm` in Horovod's repository after it.
+    /// The chart stable/horovod, and its successor, the chart `docker/helm` in Horovod's repository.
     StableHorovod,
-    /// The chart of the elastic tutorial, which is derived from that one.
+    /// The chart of the elastic Horovod tutorial, which is derived from the chart stable/horovod.
     ElasticHorovod,
     /// Kubeflow's openmpi component for ksonnet.
     KubeflowOpenmpi,
@@ -50,8 +50,8 @@ impl System {
     }
 }
 
-/// Values that the old file lacks, or that replace values of it. Construct it with `..Options::default()`, because it may gain
-/// fields.
+/// Values that the old file lacks, or that replace values of it. Construct it with `..Options::default()`, because
+/// later versions may add fields.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The job's name. Default: the name in the file, or that of the system.
@@ -62,9 +62,9 @@ pub struct Options {
     pub default_namespace: Option<String>,
     /// The image, if the old system does not name one or you want another.
     pub image: Option<String>,
-    /// The launch line, if it was typed by hand in the launcher's pod.
+    /// The launch line, if users typed it by hand in the old launcher's pod.
     pub command: Option<String>,
-    /// Files of a folder of code that belongs to the old file, by name.
+    /// The files of the code folder that belongs to the old file: name and content.
     pub code: Vec<(String, String)>,
     /// `PATH=VALUE` settings that override values of the file, in the syntax of `helm --set`.
     pub sets: Vec<String>,
@@ -74,17 +74,17 @@ pub struct Options {
 #[derive(Debug, Clone, serde::Serialize)]
 #[non_exhaustive]
 pub struct Field {
-    /// `worker.image.tag`.
+    /// Its path, such as `worker.image.tag`.
     pub path: String,
     /// The file that contains it, or the option: `--set worker.number=8`.
     pub file: String,
-    /// Its line in that file, from 1.
+    /// Its line in that file; the first line is 1.
     pub line: usize,
     /// Its outcome: `kept`, `changed`, `dropped` or `lost`.
     pub verdict: &'static str,
     /// The fields of the new spec that hold its value.
     pub to: Vec<String>,
-    /// How it changed; why it is not needed; or why it is lost, and what to do.
+    /// How the value changed, why khorovod does not need it, or why it is lost and what to do.
     pub note: String,
 }
 
@@ -98,6 +98,6 @@ pub struct Imported {
     pub secrets: String,
     /// Every field of the old file, in the order of the file.
     pub fields: Vec<Field>,
-    /// Warnings about the new job. It has no errors.
+    /// Warnings about the new job. A job with errors is never returned.
     pub warnings: Problems,
 }

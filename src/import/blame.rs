@@ -4,10 +4,11 @@ use crate::field_outcomes::Row;
 use khorovod_compiler::problem::{Problem, Problems, Span};
 use khorovod_compiler::yaml;
 
-/// A problem names at most so many fields of the old file.
+/// The maximum number of old fields that are named in a problem. If more fields match, the problem names none.
 const MOST: usize = 3;
 
-/// Returns the problems of `job` with the old fields that caused them as labels. `old` holds the old texts.
+/// Appends the problems of `job` to `old`, each with a label for every old field that caused it. The sources of `old`
+/// are the old texts.
 pub fn told(refused: Problems, job: &str, rows: &[Row], mut old: Problems) -> Problems {
     let source = old.sources.add("<imported job>", job.to_owned());
     let whole = Span { source, start: 0, end: job.len() };

@@ -16,7 +16,7 @@ use khorovod_compiler::yaml::{self, Node, Scalar, Trap};
 /// The note for an unknown field.
 const UNKNOWN: &str = "unknown field: if your job needs it, write its effect into the spec";
 
-/// Fields that a job leaves out if they have their default.
+/// Fields that importers leave out of the new spec if the value is khorovod's default.
 const DEFAULTS: &[&str] = &[field::WORKERS_SLOTS_PER_WORKER, field::LIFECYCLE_RETRIES];
 
 pub struct Context<'o> {
@@ -72,12 +72,12 @@ impl<'o> Context<'o> {
         self.outcomes.settle(node, Verdict::Dropped, "", why);
     }
 
-    /// Records that khorovod does in another way what a value is for.
+    /// Records that a value is not needed, because khorovod has another way to do the same.
     pub fn replaced(&mut self, node: &Node, how: &str) {
         self.outcomes.settle(node, Verdict::Dropped, "", how);
     }
 
-    /// Records that a value cannot be expressed in the new spec: why, and what to do.
+    /// Records that a value cannot be expressed in the new spec. `why` gives the reason, and what to do.
     pub fn lose(&mut self, node: &Node, why: &str) {
         self.outcomes.settle(node, Verdict::Lost, "", why);
     }
@@ -101,7 +101,7 @@ impl<'o> Context<'o> {
         self.refuse_at(node.span, message, format!("write {wanted}"));
     }
 
-    /// Pushes a problem for a place that the old system would refuse.
+    /// Pushes a problem for text at `span` that the old system would refuse.
     pub fn refuse_at(&mut self, span: Span, message: impl Into<String>, hint: impl Into<String>) {
         self.problems.push(Problem::new(&BAD_VALUE, span, message).hint(hint));
     }
@@ -180,7 +180,7 @@ impl<'o> Context<'o> {
         fitting == given
     }
 
-    /// The same; returns the outcome for the report.
+    /// Like [`Self::name()`], but returns the outcome for the report.
     pub fn rename(&mut self, given: &str, from: &str) -> (Verdict, &'static str) {
         match self.name(given, from) {
             true => (Verdict::Kept, ""),
@@ -210,7 +210,7 @@ impl<'o> Context<'o> {
         }
     }
 
-    /// Returns the text of the job, that of the Secrets, and the outcomes of all fields.
+    /// Returns the text of the job, the text of the Secrets, and the outcomes of all fields.
     pub fn close(mut self, system: System, texts: &[Text]) -> (String, String, Vec<Row>) {
         if self.spec.get(field::LAUNCHER_KIND).is_none() {
             self.spec.put(field::LAUNCHER_KIND, "mpirun", "the default, for MPI");
@@ -248,7 +248,7 @@ impl<'o> Context<'o> {
     }
 }
 
-/// Returns a scalar as it is written.
+/// Returns the source text of a scalar. None for `null`, a list or a map.
 pub fn text(node: &Node) -> Option<String> {
     node.written().filter(|_| !matches!(node.scalar(), Some(Scalar::Null))).map(str::to_owned)
 }
@@ -263,7 +263,7 @@ pub fn label(name: &str) -> String {
     let lower = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
     let mut label = String::new();
     for c in lower {
-        // A name has no two dashes in a row and does not begin with a digit.
+        // Skip characters before the first letter, and write several dashes in a row as one.
         let starts = !label.is_empty() || c.is_ascii_lowercase();
         if starts && !(c == '-' && label.ends_with('-')) && label.len() < 36 {
             label.push(c);

@@ -7,8 +7,8 @@ use khorovod_compiler::pipeline::{self, NO_JOB};
 use khorovod_compiler::problem::{Problem, Problems, Span};
 use khorovod_compiler::targets::SCRIPT_MARK;
 
-/// Takes the problems of a text without a job. If the text is a file of another system, the hint names the command that
-/// imports it.
+/// Adds a hint to the problems of a text without a job. If the text looks like a file of another system, the hint names
+/// the command that imports it.
 pub fn with_import_hint(mut problems: Problems, text: &Text) -> Problems {
     // A file that can be corrected in place needs no import.
     let astray = |problem: &&mut Problem| problem.code == &NO_JOB && problem.fix.is_none();
@@ -94,7 +94,7 @@ enum Guess {
     Theirs(System),
 }
 
-/// Whether a file of one system is also valid for the other.
+/// Whether a file that looks like one of `other` can be imported as `one`.
 fn kin(one: System, other: System) -> bool {
     let charts = [System::StableHorovod, System::ElasticHorovod];
     one == other || charts.contains(&one) && other == System::StableHorovod
@@ -114,7 +114,7 @@ fn guess(text: &str) -> Option<Guess> {
     if text.lines().any(|line| line.trim_start().starts_with("kind: TrainingJob")) {
         return Some(Guess::Ours);
     }
-    // The parameters may be inside an object.
+    // Parameters of the openmpi component may be indented inside an object, and their names may be in quotes.
     let within = |key: &str| {
         let line = |line: &str| line.trim_start().trim_start_matches(['"', '\'']).strip_prefix(key).map(str::to_owned);
         text.lines().any(|text| line(text).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).starts_with(':')))

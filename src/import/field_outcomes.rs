@@ -53,7 +53,7 @@ pub struct FieldOutcomes {
     rows: Vec<Row>,
     /// The rows of values that are `null`.
     nulls: Vec<usize>,
-    /// The rows of each value and of all values below it.
+    /// For each value, the rows of that value and of all values below it.
     at: HashMap<*const Node, Range<usize>>,
 }
 
@@ -106,14 +106,15 @@ impl FieldOutcomes {
         self.range(node).next().map_or("", |row| &self.rows[row].path)
     }
 
-    /// Records the outcome of all fields at and below a value whose outcome is still open.
+    /// Records the outcome of each field at or below a value that has no outcome yet.
     pub fn settle(&mut self, node: &Node, verdict: Verdict, to: &str, how: &str) {
         for row in self.range(node) {
             self.settle_row(row, verdict, to, how);
         }
     }
 
-    /// Records the outcome of a row. Without a field of the new spec in `to`, a value that is not lost is dropped.
+    /// Records the outcome of a row, unless it has one. If `to` names no field of the new spec, `Kept` and `Changed`
+    /// become `Dropped`.
     pub fn settle_row(&mut self, row: usize, verdict: Verdict, to: &str, how: &str) {
         let Some(row) = self.rows.get_mut(row).filter(|row| row.verdict.is_none()) else { return };
         row.verdict = Some(if to.is_empty() && verdict != Verdict::Lost { Verdict::Dropped } else { verdict });

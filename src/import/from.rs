@@ -1,5 +1,5 @@
-//! One module per source system. Each reads the old file's values, gives every one of them its outcome, and puts fields
-//! into the new spec.
+//! One module per source system. Each module reads the values of the old file, records an outcome for every value, and
+//! puts fields into the new spec.
 
 pub mod chart;
 pub mod ffdl;

@@ -19,15 +19,15 @@ use crate::shell_text;
 use khorovod_compiler::problem::Span;
 use khorovod_compiler::yaml::Node;
 
-/// The path of the hostfile in pods of the MPI Operator, and in those of khorovod. That of the openmpi component is
-/// unchanged.
+/// The path of the hostfile in pods of the MPI Operator (`THEIRS`) and in pods of khorovod (`HOSTFILE`). The path that
+/// the openmpi component used is not replaced, because khorovod's launcher has the hostfile there, too.
 const THEIRS: &str = "/etc/mpi/hostfile";
 const HOSTFILE: &str = "/horovod/generated/hostfile";
-/// The same for the script that discovers hosts.
+/// The path of the script that discovers hosts, in pods of the MPI Operator and in pods of khorovod.
 const THEIR_FINDER: &str = "/etc/mpi/discover_hosts.sh";
 const FINDER: &str = "/horovod/generated/discoverHosts.sh";
 
-/// The name of the first worker, as the shell of a worker computes it from its own.
+/// Shell text with which a worker computes the host name of the first worker from its own host name.
 pub const FIRST_WORKER: &str = r"$(hostname -f | sed 's/-[0-9]*\./-0./')";
 
 /// The pods in which ranks ran.
@@ -36,7 +36,7 @@ pub struct World {
     /// The number of pods, and the field that sets it.
     pub pods: u32,
     pub from: String,
-    /// The number without the launcher, if that also ran ranks.
+    /// The number of pods without the launcher, if the launcher also ran ranks.
     pub without_launcher: Option<u32>,
     /// GPUs per pod.
     pub gpus: u32,
@@ -53,7 +53,7 @@ pub struct Place {
 struct Size {
     replicas: u32,
     slots: Option<u32>,
-    /// How the number differs from the number of pods, for the comment.
+    /// Why `replicas` differs from the number of old pods, for the comment in the spec. May be empty.
     how: String,
 }
 
@@ -94,7 +94,7 @@ pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World)
     }
 }
 
-/// Records the outcome of a command before the launch.
+/// Records the outcome of a command that precedes the launch in its line.
 fn taken(context: &mut Context<'_>, step: &Step<'_>, place: &Place) {
     let (text, verdict, to, how) = match step {
         Step::Makes(text) => (text, Verdict::Changed, field::COMMAND, "each rank runs it before the program"),
@@ -109,8 +109,8 @@ fn program_of(launch: &Launch) -> String {
     program::as_text(&launch.program).unwrap_or_default()
 }
 
-/// Sets how often the old system started a failed launcher again: six times, as a Job does by default. A launcher that
-/// waits for a user starts no training.
+/// Sets `retries` to 6: the old system ran the launcher in a Job, and a Job retries 6 times by default. Does nothing
+/// for an interactive launcher, because it starts no training by itself.
 pub fn default_retries(context: &mut Context<'_>, why: &str) {
     if context.spec.get(field::LAUNCHER_INTERACTIVE).is_none() {
         context.default(field::LIFECYCLE_RETRIES, 6, why);
@@ -167,7 +167,7 @@ pub fn unset(context: &mut Context<'_>, file: &str) {
     }
 }
 
-/// Records the outcomes of the words of a launcher.
+/// Returns the note for the old launcher's command: what the new launcher does instead.
 pub fn became(context: &Context<'_>) -> &'static str {
     let shell = context.spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell");
     match shell {
@@ -179,7 +179,8 @@ pub fn became(context: &Context<'_>) -> &'static str {
     }
 }
 
-/// Reports programs that a script starts without a launcher: it runs in the launcher's pod, which has no GPU.
+/// Reports programs that a script starts without a launcher: such a program runs in the launcher's pod, which has no
+/// GPU.
 pub fn without_gpu(context: &mut Context<'_>, file: &str) {
     let get = |path: &str| context.spec.get(path);
     let shell = get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell");
@@ -242,7 +243,7 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
     );
 }
 
-/// Imports a line that is already taken apart.
+/// Imports a launch line that is already parsed into `launch`. `text` is the line.
 pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &Place, world: &World) {
     let program = program_of(&launch);
     if command_line::starts_launcher(&program) {
@@ -283,7 +284,7 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
         context.env(name, value, &place.path);
     }
     for (field, value) in &launch.fields {
-        // Without bounds, the job is not elastic.
+        // If the line sets no bounds, the job is not elastic, and fields of `elastic` do not apply.
         if elastic || !field.starts_with(field::ELASTIC) {
             context.spec.put(field, value.clone(), &place.path);
         }
@@ -311,7 +312,8 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
     }
 }
 
-/// Returns the number of ranks of an elastic bound, if it differs from the line.
+/// Returns the number of ranks that an elastic bound of the new spec allows, if the launch line asked for another
+/// number.
 fn by_bounds(context: &Context<'_>, note: &Note, asked: &[(&str, Option<u32>)], slots: u32) -> Option<u64> {
     let asked = asked.iter().find(|(to, _)| *to == note.to)?.1?;
     let workers = context.spec.get(note.to)?.as_u64()?;
@@ -336,8 +338,8 @@ fn bounds(context: &mut Context<'_>, launch: &Launch, size: &Size, place: &Place
     context.spec.put(field::ELASTIC_MAX_REPLICAS, high, &place.path);
 }
 
-/// Returns the number of workers of an elastic line. `-np` is the number of ranks it waits for; it uses more hosts, up
-/// to its maximum.
+/// Returns the number of workers of an elastic launch line. An elastic launch waits until there are hosts for `-np`
+/// ranks, and then also uses more hosts, up to `--max-np`.
 fn elastic_size(launch: &Launch, world: &World) -> Size {
     let gpus = world.gpus.max(1);
     let slots = launch.per_host.filter(|slots| *slots > 0).unwrap_or(gpus);
@@ -353,8 +355,9 @@ fn elastic_size(launch: &Launch, world: &World) -> Size {
     Size { replicas, slots: (slots != gpus).then_some(slots), how }
 }
 
-/// Returns the workers, and the ranks per worker, for the number of ranks of a line. There are at most as many workers as
-/// pods, and at most one rank for each of the `real_gpus` of a pod.
+/// Converts the number of ranks of a launch line to workers and ranks per worker. There are at most as many workers as
+/// old pods, unless the line lists its hosts. `real_gpus` is the number of GPUs per pod, if the old job requested any:
+/// if the line asks for more ranks than all pods have GPUs, each slot gets one rank instead.
 fn size(launch: &Launch, world: &World, real_gpus: Option<u32>) -> Size {
     let gpus = world.gpus.max(1);
     let slots = launch.per_host.filter(|slots| *slots > 0);
@@ -397,7 +400,8 @@ fn size(launch: &Launch, world: &World, real_gpus: Option<u32>) -> Size {
     Size { replicas: world.pods, slots: None, how }
 }
 
-/// Returns how the workers differ from the pods. `np` is the number of ranks of the line, `ranks` that of the new job.
+/// Returns how the workers differ from the old pods. `np` is the number of ranks of the launch line, `ranks` the number
+/// of ranks of the new job.
 fn differs(replicas: u32, np: u32, ranks: u32, world: &World) -> String {
     if ranks < np {
         format!("the pods have fewer slots than the {np} ranks; {ranks} start")
@@ -434,7 +438,7 @@ mod tests {
         assert_eq!(size(4, Some(3), 8, 24), (3, None));
         assert_eq!(size(4, Some(3), 8, 4), (4, Some(1)));
         assert_eq!(size(5, Some(4), 0, 32), (4, Some(8)));
-        // More GPUs than the pods had are never asked for.
+        // The new job never requests more GPUs than the old pods had.
         assert_eq!(size(5, Some(4), 8, 64), (5, None));
         assert_eq!(size(2, None, 2, 8), (2, None));
         assert_eq!(size(2, None, 1, 4), (2, None));

@@ -50,7 +50,7 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
     });
     let mut texts: Vec<Text> = bare.collect();
     if system == System::KubeflowOpenmpi {
-        // `\r\n` ends and joins lines as `\n` does.
+        // A line may end with `\r\n`, also after a backslash that joins it to the next line.
         for text in &mut texts {
             text.text = text.text.replace("\r\n", "\n");
         }
@@ -110,7 +110,8 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
     Ok(Imported { job, secrets, fields, warnings })
 }
 
-/// Refuses several files, unless they are values of a chart, which Helm merges: each file is a job by itself.
+/// Refuses more than one file, because each file is a job of its own. Values of a chart are an exception, because Helm
+/// merges them.
 fn one_file(system: System, texts: &[Text], problems: &mut Vec<Problem>) {
     if let (false, Some(second)) = (matches!(system, System::StableHorovod | System::ElasticHorovod), texts.get(1)) {
         let span = Span { source: 1, start: 0, end: second.text.lines().next().map_or(0, str::len) };
@@ -120,7 +121,7 @@ fn one_file(system: System, texts: &[Text], problems: &mut Vec<Problem>) {
     }
 }
 
-/// Imports a batch script, which has no values to set.
+/// Imports a batch script. A script has no values, so `--set` is an error.
 fn script(texts: &[Text], options: &Options, context: &mut Context<'_>) {
     let [text] = texts else { return };
     let span = Span { source: 0, start: 0, end: text.text.len() };
@@ -138,7 +139,8 @@ fn check(job: &str) -> Result<Problems, Problems> {
     if found.list.iter().any(|problem| problem.severity == Severity::Error) { Err(found) } else { Ok(found) }
 }
 
-/// The outcomes for the report. They come in the order of the texts, so every line is counted once.
+/// Converts rows to fields of the report. The rows are sorted by their place in the texts, so each line end is counted
+/// only once.
 fn fields(rows: Vec<field_outcomes::Row>, sources: &Sources) -> Vec<Field> {
     let (mut of, mut at, mut line) = (None, 0, 0);
     let field = |row: field_outcomes::Row| {

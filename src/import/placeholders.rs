@@ -1,4 +1,5 @@
-//! Finds placeholders such as `<your-account>` and `YOUR_IMAGE_HERE`, which examples have and a job must not.
+//! Finds placeholders such as `<your-account>` and `YOUR_IMAGE_HERE`, which examples contain and a job must not
+//! contain.
 
 use std::ops::Range;
 
@@ -34,7 +35,7 @@ fn inputs(text: &str, base: usize, found: &mut Vec<usize>) {
         match &token.kind {
             TokenKind::Operator if written == "<" => found.push(base + token.span.start),
             TokenKind::Unknown if token.span.len() < text.len() => inputs(written, base + token.span.start, found),
-            // A value may be other text than shell text.
+            // The whole text is not valid shell text, so search its tokens.
             TokenKind::Unknown => {
                 let tokens = shell::tokenize(text).into_iter();
                 let inputs =
@@ -63,7 +64,7 @@ fn below(node: &Node, path: &str, options: &Options, problems: &mut Vec<Problem>
                 let given = match entry.key.as_str() {
                     "image" => options.image.is_some(),
                     "command" | "args" | "exec" => options.command.is_some(),
-                    // The old ssh keys are not used.
+                    // The Secret with the old ssh keys, which the new job does not use.
                     "secret" => path.is_empty(),
                     _ => false,
                 };
@@ -102,7 +103,7 @@ fn named(text: &str) -> Option<&str> {
 }
 
 /// Returns `${NAME}` in a place where neither a shell nor the kubelet would replace it: as a whole value, or in the
-/// name of an image. A shell runs commands, and the value of a variable may be shell text.
+/// name of an image. Commands and values of variables are skipped, because a shell may read them.
 fn variable<'t>(path: &str, text: &'t str) -> Option<&'t str> {
     let shells = ["command", "args", "exec", "env", "value"]
         .iter()

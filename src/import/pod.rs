@@ -53,7 +53,8 @@ pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
     gpus
 }
 
-/// Imports CPUs, memory and other resources: one amount if requests and limits are equal, otherwise both.
+/// Imports CPUs, memory and other resources. If requests and limits do not differ, the spec gets one amount per
+/// resource. If they differ, or if a resource has no field of its own, the spec gets `workers.resources` with both.
 fn amounts(context: &mut Context<'_>, node: &Node, [requests, limits]: [Map<String, Json>; 2]) {
     const SHORT: &[(&str, &str)] = &[("cpu", "cpu"), ("memory", "memory"), ("ephemeral-storage", "ephemeralStorage")];
     let short = |name: &str| SHORT.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| *ours);
@@ -85,7 +86,7 @@ fn amounts(context: &mut Context<'_>, node: &Node, [requests, limits]: [Map<Stri
     }
 }
 
-/// Imports GPUs or RDMA devices. Returns whether `name` is one of these.
+/// Imports GPUs or RDMA devices. Returns whether the resource `name` is one of these.
 pub fn device(context: &mut Context<'_>, name: &str, count: u32, from: &str) -> bool {
     if is_gpu(name) {
         context.spec.put(field::WORKERS_GPUS, count, from);
@@ -152,7 +153,7 @@ pub fn is_empty(node: &Node) -> bool {
     text(node).is_none_or(|text| text.is_empty()) && node.entries().is_empty() && node.items().is_empty()
 }
 
-/// The note for such an affinity.
+/// The note for an affinity that selects labels of the MPI Operator.
 pub const OPERATOR_LABELS: &str =
     "it selects labels that only the operator writes; the pods of this job have the label `khorovod.dev/job`";
 

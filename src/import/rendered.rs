@@ -1,8 +1,8 @@
-//! Objects that khorovod rendered → the TrainingJob that they came from, which the ConfigMap `JOB-current` carries in an
-//! annotation.
+//! Imports objects that khorovod rendered. The ConfigMap `JOB-current` among them has an annotation with the
+//! TrainingJob from which they were rendered.
 //!
-//! The TrainingJob is rendered again and compared with the objects, so a manual change is reported. It
-//! is not carried over.
+//! The TrainingJob is rendered again and compared with the objects. Changes that were made to the objects by hand are
+//! reported, but the imported job does not contain them.
 
 use serde_json::Value as Json;
 
@@ -15,13 +15,13 @@ use khorovod_compiler::report::Difference;
 use khorovod_compiler::yaml::{self, Node, writer::to_yaml};
 use khorovod_compiler::{Inputs, Keys, Target, Text, pipeline, targets};
 
-/// Whether a launcher of an MPIJob is khorovod's.
+/// Whether khorovod rendered the launcher of an MPIJob.
 pub fn is(launcher: &Node) -> bool {
     let words = launcher.get("command").map_or(&[][..], Node::items);
     words.iter().any(|word| text(word).as_deref() == Some("/etc/khorovod/scripts/launcher.sh"))
 }
 
-/// An object of the texts.
+/// A Kubernetes object in the old files.
 struct Object {
     kind: String,
     name: String,
@@ -49,7 +49,7 @@ impl Object {
     }
 }
 
-/// The TrainingJob of rendered objects; none if no object has one.
+/// Returns the TrainingJob of rendered objects; None if no object contains one.
 pub fn import(texts: &[Text], options: &Options) -> Option<Result<Imported, Problems>> {
     if !texts.iter().any(|text| text.text.contains(SPEC)) {
         return None;
@@ -135,7 +135,7 @@ fn rows(texts: &[Text], objects: &[Object], job: &str) -> Vec<Field> {
         to: Vec::new(),
         note: note.to_owned(),
     };
-    // The check of the job reports its problems.
+    // If the job has errors, there are no changes; `super::check` reports the errors.
     let changes = pipeline::changes(&old, &new, &inputs).unwrap_or_default();
     let mut lost: Vec<String> = Vec::new();
     for change in changes {
@@ -152,13 +152,14 @@ fn rows(texts: &[Text], objects: &[Object], job: &str) -> Vec<Field> {
 const CHANGED: &str = "khorovod renders it differently from the spec, so it was changed by hand, or by another version of \
                        khorovod; `spec.patches` can set it";
 
-/// Whether a difference is one of the objects that were given: the others were not, and Secrets are never read.
+/// Whether a difference is a change of an object in the old files. Objects that the files lack do not count, because
+/// the files may contain only a part of the job. Secrets are never compared.
 fn is_change(difference: &Difference) -> bool {
     let whole = !difference.path.contains(": ");
     !(whole && (difference.old.is_none() || difference.path.starts_with("Secret ")))
 }
 
-/// An object as [`pipeline::changes`] calls it.
+/// Returns the kind and the name of an object as in the paths of [`pipeline::changes`].
 fn place_of(object: &Object) -> String {
     let name = if object.run.is_empty() { object.name.clone() } else { object.name.replace(&object.run, "<run>") };
     format!("{} {name}", object.kind)

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::shell::is_name;
 use khorovod_compiler::job::looks_secret;
 
-/// Whether a text assigns a value that looks like a secret to a variable, or logs in with one.
+/// Whether a text sets a variable to a value that looks like a secret, or passes a key to `wandb login`.
 pub fn assigns_secret(text: &str) -> bool {
     let words = text.split(|c: char| c.is_whitespace() || c == ';');
     let pairs = words.filter_map(|word| word.split_once('=')).filter(|(name, _)| is_name(name));
@@ -32,7 +32,7 @@ pub fn masked(text: &str) -> String {
     masked
 }
 
-/// Returns the range of a secret in a line that is not the value of an assignment.
+/// Returns the range of the first word with a secret in a line. Assignments to variables are skipped.
 pub fn find_secret(line: &str) -> Option<Range<usize>> {
     let mut at = 0;
     for word in line.split_inclusive(char::is_whitespace) {
@@ -46,7 +46,7 @@ pub fn find_secret(line: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Returns the first word of a command that contains a secret, with the value masked.
+/// Returns the first assignment or option of a command whose value is a secret, with the value masked.
 pub fn secret_word(text: &str) -> Option<String> {
     let mut behind = "";
     for word in text.split(|c: char| c.is_whitespace() || "'\";".contains(c)).filter(|word| !word.is_empty()) {

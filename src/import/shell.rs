@@ -1,11 +1,11 @@
-//! Text of a POSIX shell or of bash, parsed: the only reader of shell text among the importers.
+//! Parses text of a POSIX shell or of bash. All importers read shell text with this module.
 //!
 //! [`parse`] returns the tokens and the statements of a [`Script`], all of them with the range of bytes they take. The
 //! parser never fails and never drops text. A line that it does not understand becomes a statement of the kind
 //! [`CommandKind::Unknown`]. An importer keeps such a line unchanged and reports it.
 //!
-//! The other modules answer what importers ask of such text: [`words()`] takes a simple command apart, [`effects()`]
-//! names the variables that statements set, [`rewrite()`] replaces expansions and keeps every other byte.
+//! Three functions work on shell text for the importers: [`words()`] splits a simple command into words, [`effects()`]
+//! returns the variables that statements set, and [`rewrite()`] replaces expansions and keeps every other byte.
 
 mod effects;
 mod lexer;

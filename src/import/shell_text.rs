@@ -19,7 +19,8 @@ pub fn without_comment(text: &str) -> &str {
     if text[end..].contains('\n') { text } else { text[..end].trim_end() }
 }
 
-/// Returns the variables that a script names and that neither the script nor `env` nor every shell sets.
+/// Returns the variables that a script uses and that nothing sets: neither the script, nor `env`, nor bash, nor the
+/// pod.
 pub fn unset(script: &str, env: Option<&Json>) -> Vec<String> {
     let mut names = names(&without_quoted(script));
     names.sort();
@@ -57,7 +58,7 @@ fn quoted(text: &str, range: Range<usize>, dropped: &mut Vec<Range<usize>>) {
         match &token.kind {
             TokenKind::Comment => dropped.push(base + token.span.start..base + token.span.end),
             TokenKind::Word(word) => quoted_parts(text, base, &word.parts, dropped),
-            // A part that is not understood still has words.
+            // Text that the parser does not understand may still contain comments and quotes: parse it again by itself.
             TokenKind::Unknown if token.span != (0..range.len()) => {
                 quoted(text, base + token.span.start..base + token.span.end, dropped);
             }
@@ -165,7 +166,8 @@ pub fn set_by(text: &str) -> BTreeSet<String> {
     shell::effects(text, &shell::parse(text).statements).sets
 }
 
-/// Returns the assignments of the first command of a line, if it has nothing else, and whether it is the only command.
+/// Returns the assignments of the first command of a line, if that command has only assignments, and whether it is the
+/// only command of the line.
 fn given(line: &str) -> (Vec<Assignment>, bool) {
     let script = shell::parse(line);
     let Some(command) = script.statements.first().and_then(|statement| statement.commands.first()) else {
@@ -220,7 +222,7 @@ pub fn by_launcher(name: &str) -> bool {
     ["OMPI_", "PMI_", "PMIX_", "HOROVOD_", "MPI_", "PET_", "TORCHELASTIC_"].iter().any(|start| name.starts_with(start))
 }
 
-/// Inserts the values of variables that need no quotes. `words`: a value may be several words.
+/// Replaces variables by their values, if the values need no quotes. If `words` is true, a value may contain spaces.
 pub fn fill(text: &str, variables: &[(String, String)], words: bool) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,^".contains(c) || words && c == ' ';
     shell::rewrite(text, |place| match reference(place.written) {
@@ -273,7 +275,7 @@ impl Hidden {
         (0..self.commands.len()).fold(text.to_owned(), |text, number| text.replace(&Self::name(number), UNKNOWN))
     }
 
-    /// Whether there are commands, and not too many of them.
+    /// Whether there is at least one command, and fewer than 100.
     pub fn fits(&self) -> bool {
         (1..100).contains(&self.commands.len())
     }

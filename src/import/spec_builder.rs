@@ -12,11 +12,11 @@ use khorovod_compiler::{job, yaml};
 #[derive(Debug, Default)]
 pub struct SpecBuilder {
     root: Map<String, Json>,
-    /// The path and the comment of fields.
+    /// The comments: the path of a field, and the text. A field may have several.
     comments: Vec<(String, String)>,
 }
 
-/// The comment of a longer line is written above it.
+/// The maximum length of a line with its comment. If a line would be longer, the comment is written above it.
 const WIDTH: usize = 110;
 
 impl SpecBuilder {
@@ -77,7 +77,7 @@ impl SpecBuilder {
         here[key] = value.into();
     }
 
-    /// Writes a map as a text if it has only the field that the text stands for: the image, and the launcher.
+    /// Replaces the maps `image` and `launcher` by their short form, a text, if `name` or `kind` is their only field.
     pub fn shorten_maps(&mut self) {
         for (path, main) in [(field::IMAGE, field::IMAGE_NAME), (field::LAUNCHER, field::LAUNCHER_KIND)] {
             let key = path.trim_start_matches("spec.");
@@ -101,7 +101,7 @@ impl SpecBuilder {
         }
     }
 
-    /// Shortens comments: replaces each of `long` by the text beside it.
+    /// Shortens comments. `long` contains pairs of a text and its replacement.
     pub fn shorten(&mut self, long: &[(&str, &str)]) {
         for (_, comment) in &mut self.comments {
             for (long, short) in long {
@@ -204,9 +204,9 @@ fn entry(key: &str, value: &Json) -> String {
     yaml(&Json::Object(Map::from_iter([(key.to_owned(), value.clone())])))
 }
 
-/// Writes lines, the first with its comment after it, or above it if there is no room.
+/// Writes lines. The comment is written at the end of the first line, or above it if the line would be too long.
 fn chunk(text: &str, comment: &str, column: usize, out: &mut String) {
-    // A line break would end the comment, and the rest would be parsed.
+    // A line break would end the comment, and the text after it would be parsed as YAML.
     let comment: String = comment.chars().map(|c| if yaml::ends_line(c) { ' ' } else { c }).collect();
     let indent = " ".repeat(column);
     let first = text.lines().next().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Reads files of values into one tree: YAML of charts, manifests and MPIJobs, parameters of ksonnet, and settings.
+//! Reads the values of a job into one tree: YAML of charts, manifests and MPIJobs, parameters of ksonnet, and the
+//! settings of `--set`.
 
 use crate::api::{Options, System};
 use crate::codes::BAD_VALUE;
@@ -9,7 +10,7 @@ use khorovod_compiler::problem::{Problem, Problems, Span};
 use khorovod_compiler::yaml::{self, Kind, Node};
 
 /// Reads the texts of one job and merges them as Helm does: a later text overrides an earlier one, and a setting
-/// overrides all texts. None if there is an error, which is among the problems then.
+/// overrides all texts. Returns None if `found` contains an error.
 pub fn read(system: System, texts: &[Text], options: &Options, found: &mut Problems) -> Option<Node> {
     let mut whole: Option<Node> = None;
     let empty = || Node { span: Span::default(), kind: Kind::Map(Vec::new()) };
@@ -51,7 +52,7 @@ pub fn read(system: System, texts: &[Text], options: &Options, found: &mut Probl
     (!found.any_error()).then_some(whole)
 }
 
-/// Whether a text has more YAML documents than one, which is pushed as a problem.
+/// Returns whether a text has more than one YAML document. If it has, pushes a problem.
 fn several(text: &str, span: Span, problems: &mut Vec<Problem>) -> bool {
     let bodies = yaml::pieces(text).into_iter().map(|piece| piece.body);
     let mut said = bodies.filter_map(|body| Some(body.start + detect::content(&text[body])?));
@@ -68,14 +69,14 @@ pub fn only_headings(values: &Node) -> bool {
     entries.iter().all(|entry| matches!(&entry.value.kind, Kind::Map(below) if below.is_empty()))
 }
 
-/// Whether a text is only `null`, with or without a heading.
+/// Whether a text is only `null`, with or without a heading such as `USER-SUPPLIED VALUES:`.
 fn no_values(text: &str) -> bool {
     let said = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.ends_with("VALUES:"));
     said.eq(["null"])
 }
 
-/// Splits the settings of one `--set`, which may be separated by commas. A comma is part of the value unless a setting
-/// follows.
+/// Splits the argument of one `--set` into its settings, which are separated by commas. A comma is part of a value if
+/// no `PATH=` follows it, or if a backslash precedes it.
 fn settings(sets: &str) -> Vec<&str> {
     let begins = |rest: &str| {
         let path = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"_-./\\[]".contains(c));
@@ -113,7 +114,7 @@ fn set(whole: &mut Node, setting: &str, source: u32, problems: &mut Vec<Problem>
     }
 }
 
-/// Reads `{a,b}`, which is a list for Helm.
+/// Reads `{a,b}`, which is a list in the syntax of `helm --set`. None for any other text.
 fn braced(value: &str, span: Span) -> Option<Node> {
     let inner = value.trim().strip_prefix('{')?.strip_suffix('}')?;
     let items = inner.split(',').filter(|_| !inner.is_empty());

@@ -14,7 +14,7 @@ const WIDTH: u32 = 720;
 const MAX_JOBS: usize = 20;
 
 const STYLE: &str = include_str!("style.css");
-/// The rule for the background, which a page has already.
+/// The rule for the background of a file. On a page, the page draws the background.
 const GROUND: &str = ".picture .ground { fill: var(--panel); }";
 
 /// A custom property of [`STYLE`] with its values in light and in dark.
@@ -49,7 +49,7 @@ pub fn svg(reports: &[Report]) -> String {
     let mut body = String::new();
     let mut y = 0;
     for picture in &pictures {
-        // A single picture needs no group: the description of the file is its own.
+        // A single picture needs no group, because the description of the file already describes it.
         if pictures.len() > 1 {
             let name = Escaped(&picture.description);
             let _ = writeln!(body, r#"<g role="group" aria-label="{name}" transform="translate(0 {y})">"#);

@@ -14,9 +14,9 @@ const MAX_CARDS: u32 = 12;
 const MAX_TILES: u32 = 48;
 /// A job with more groups than this shows all workers as squares.
 const MAX_DETAILED_GROUPS: usize = 24;
-/// At most this many squares are drawn for all groups together, except that each group has [`MIN_SQUARES`].
+/// At most this many squares are drawn for all groups together, except that each group may have [`MIN_SQUARES`].
 const MAX_SQUARES: u64 = 2_000;
-/// At most this many squares are drawn for a group, however many groups there are.
+/// The limit for the squares of one group is never less than this, however many groups there are.
 const MIN_SQUARES: u64 = 20;
 /// A card shows at most this many GPUs or ranks as squares; more are shown as a number.
 const MAX_CELLS: u32 = 16;

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use crate::problem::{Problem, Problems};
 
-/// The problems that every format prints: the first of those with the same code, message, hint and places.
+/// The problems that every format prints. If several problems have the same code, message, hint and places, only the
+/// first is printed.
 pub fn distinct<'a>(all: impl IntoIterator<Item = &'a Problems>) -> impl Iterator<Item = (&'a Problems, &'a Problem)> {
     let mut is_new = is_new();
     all.into_iter()
@@ -13,8 +14,8 @@ pub fn distinct<'a>(all: impl IntoIterator<Item = &'a Problems>) -> impl Iterato
         .filter(move |(problems, problem)| is_new(problems, problem))
 }
 
-/// Returns a function that is true for a problem unless it was called before with one that has the same code, message, hint
-/// and places.
+/// Returns a function that takes a problem and returns whether it is new. A problem is not new if the function was
+/// called before with one that has the same code, message, hint and places.
 pub fn is_new<'a>() -> impl FnMut(&'a Problems, &'a Problem) -> bool {
     let mut seen = HashSet::new();
     move |problems, problem| {

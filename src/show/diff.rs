@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 /// How many unchanged lines surround a change.
 const CONTEXT: usize = 3;
-/// If the product of the numbers of changed lines is larger, all of them are replaced at once.
+/// The largest size of a comparison: the number of changed old lines times the number of changed new lines. If it is
+/// larger, the diff removes all these old lines and adds all new ones.
 const LARGEST: usize = 4_000_000;
 
 /// A line of a diff.
@@ -59,7 +60,7 @@ fn hunk(text: &mut String, lines: &[Line<'_>], range: std::ops::Range<usize>) {
     }
 }
 
-/// The lines of both texts in order, of which as many as possible are the same.
+/// The lines of both texts in order. As many lines as possible are [`Line::Same`].
 fn compare<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<Line<'t>> {
     let start = old.iter().zip(new).take_while(|(one, other)| one == other).count();
     let (old_rest, new_rest) = (&old[start..], &new[start..]);
@@ -80,7 +81,7 @@ fn compare<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<Line<'t>> {
 /// Compares by the longest common subsequence, in quadratic time.
 fn longest_common<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<Line<'t>> {
     let width = new.len() + 1;
-    // The length of the longest common subsequence of the lines from each pair of positions on.
+    // For each pair of positions: the length of the longest common subsequence of the lines from there to the end.
     let mut lengths = vec![0_u32; (old.len() + 1) * width];
     for i in (0..old.len()).rev() {
         for j in (0..new.len()).rev() {

@@ -8,7 +8,7 @@ use super::clean::{clean, clean_line};
 
 /// Labels that are further apart than this many bytes get separate excerpts.
 const NEAR: usize = 4_000;
-/// Longer lines are shortened around the mark.
+/// The maximum length of a line in bytes. A longer line is shortened around its mark.
 const WIDTH: usize = 160;
 /// The number of bytes before the mark in a shortened line.
 const LEAD: usize = 50;

@@ -61,7 +61,7 @@ pub fn explain(topic: &str) -> Result<String, String> {
     }
     let path = topic.replace("[]", "").replace(['[', ']'], ".");
     let words: Vec<&str> = path.split('.').filter(|word| !word.is_empty() && word.parse::<usize>().is_err()).collect();
-    // The other kind of document has one field of its own at the top.
+    // `expect` is the top field of the other kind of document, Expectations.
     let schema = if words.first() == Some(&"expect") { crate::expectations_schema() } else { crate::schema() };
     // `workers.gpus` means `spec.workers.gpus`.
     let found = find(&schema, &schema, &words).map(|field| (field, words.join("."))).or_else(|| {
@@ -70,7 +70,7 @@ pub fn explain(topic: &str) -> Result<String, String> {
     let found = found.filter(|_| !words.is_empty()).or_else(|| field_with_value(&schema, topic));
     match found {
         Some((field, path)) => Ok(page(&schema, field, &path)),
-        // No similar name helps.
+        // A number is an exit code, so names that are similar to it do not help.
         None if topic.parse::<u32>().is_ok() => Err(match topic.parse::<u32>() {
             Ok(code @ 129..=192) => {
                 format!("{code} is not an exit code of a launcher; signal {} ended the program", code - 128)
@@ -81,7 +81,7 @@ pub fn explain(topic: &str) -> Result<String, String> {
     }
 }
 
-/// The explanation of a code, without the space at the beginning of each line of a comment.
+/// The explanation of a code, without the space with which each line of a doc comment begins.
 pub fn explanation(code: &Code) -> String {
     let lines = code.explanation.trim().lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n")

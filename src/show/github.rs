@@ -38,7 +38,7 @@ fn data(text: &str) -> String {
     clean(text).replace('%', "%25").replace('\n', "%0A")
 }
 
-/// Escapes a property: its separators, too.
+/// Escapes a property: like [`data`], and also the separators `:` and `,`.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

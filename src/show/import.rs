@@ -11,11 +11,11 @@ use crate::import::{Field, Imported};
 /// Wider columns are not padded.
 const WIDEST: usize = 44;
 
-/// At least this many fields with the same outcome below one field share a line.
+/// The least number of fields below one field that share a line. All of them must have the same outcome.
 const FEW: usize = 3;
 
-/// Formats one line per field, those that are lost at the end, and a last line that counts these lines. Many fields below one field, and the items of a list
-/// of words, share a line if their outcome is the same.
+/// Formats one line per field, with lost fields at the end, and then a line with the number of lines per outcome. Many
+/// fields below one field, and the items of a list of words, share a line if their outcome is the same.
 pub fn text(imported: &Imported) -> String {
     let mut rows: Vec<(&Field, String)> = rows(&imported.fields);
     // Lost fields come last, next to the prompt: they need a decision.
@@ -73,7 +73,8 @@ fn rows<'f>(fields: &'f [Field]) -> Vec<(&'f Field, String)> {
     fields.iter().filter_map(row).collect()
 }
 
-/// The fields above a field: `a.b` and `a.b[0]` for `a.b[0].c`. The result is empty for a path that is the text of a line.
+/// The fields above a field: `a.b` and `a.b[0]` for `a.b[0].c`. The result is empty for a path with a space, because
+/// such a path is the text of a line and not the name of a field.
 fn parents(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices(['.', '[']).skip(1).map(|(at, _)| &path[..at]);
     ends.filter(|_| !path.contains(' '))

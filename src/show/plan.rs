@@ -154,7 +154,7 @@ fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// The spares of a group and their price: what they hold without using it.
+/// The spares of a group, and the number of GPUs that they hold without using them.
 fn spares(group: &Workers) -> String {
     let name = group.group.as_ref().map_or(String::new(), |name| format!("{name}: "));
     let idle = match group.spares.saturating_mul(group.gpus) {

@@ -16,7 +16,7 @@ use crate::cli::{Failure, input};
 pub const KINDS: &str = "configmaps,jobs.batch,statefulsets.apps,pods,persistentvolumeclaims";
 /// Keeps a call from waiting forever for an API server.
 const TIMEOUT: &str = "--request-timeout=60s";
-/// The events that explain why pods do not start. The others are more than half.
+/// Selects the events that explain why pods do not start. More than half of all events have one of the other reasons.
 const EVENTS: &str =
     "--field-selector=reason!=Scheduled,reason!=Created,reason!=Started,reason!=SuccessfulCreate,reason!=Killing";
 
@@ -230,7 +230,7 @@ pub fn read(kubectl: &Kubectl, args: &[&str], objects: &mut Objects, screen: &Sc
         .map_err(|error| Failure::File(format!("kubectl has printed no list of objects in JSON: {error}")))
 }
 
-/// Arguments as kubectl's caller takes them.
+/// Converts arguments to the type that [`Kubectl::call`] takes.
 pub fn borrowed(args: &[String]) -> Vec<&str> {
     args.iter().map(String::as_str).collect()
 }

@@ -259,7 +259,8 @@ fn state_of_run(objects: &Objects, subject: Subject<'_>, run: &str, now: Time) -
     state
 }
 
-/// The devices that the pods of a run want and hold. A resource is a device if its name has a domain, without those of networks.
+/// The devices that the pods of a run want and hold. A resource is a device if its name has a domain, unless it is the
+/// domain of network devices or of Kubernetes itself.
 fn gpus(launch: &Launch<'_>) -> Vec<Gpus> {
     let mut found: Vec<Gpus> = Vec::new();
     let mut add = |resources: &Resources, wanted: u64, held: u64| {

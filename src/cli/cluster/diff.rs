@@ -57,7 +57,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         if args.dry_run {
             let _ = writeln!(text, "{} | {}", args.input.render_command(), kubectl.line(&["diff", "-f", "-"]));
         } else {
-            // As `render` would print them. The keys of another seed would be a difference.
+            // The seed is the one that `render` uses: with another one, the keys in the Secret would differ.
             let seed = Seed::of(settings, screen)?.unless_new();
             let rendered = render::all(&texts, &Inputs { keys: seed.keys(), ..inputs }, screen)?;
             text = objects(&kubectl, &render::joined(rendered), screen)?;
@@ -80,7 +80,8 @@ pub fn changes(job: &Job, new: &Text, inputs: &Inputs, screen: &Screen) -> Resul
         None if objects.current(&job.name).is_none() => {
             return Ok(format!("{}: new, because the cluster does not have it\n", job.name));
         }
-        // The objects of the job as a List, which the library recognises.
+        // Without the old spec, compare with the objects of the job. kubectl prints them as a List, which the library
+        // can read.
         None => {
             let selector = format!("--selector={JOB}={}", job.name);
             inputs.namespace = inputs.namespace.or(live);

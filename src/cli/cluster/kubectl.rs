@@ -69,7 +69,7 @@ impl Kubectl {
         Self { program, options }
     }
 
-    /// The same for one namespace; without a name, that of the context.
+    /// Returns a copy whose calls are for one namespace. Without a name, they are for the namespace of the context.
     pub fn in_namespace(&self, namespace: Option<&str>) -> Self {
         let mut all = self.clone();
         all.options.extend(namespace.map(|name| format!("--namespace={name}")));

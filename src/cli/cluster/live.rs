@@ -13,7 +13,8 @@ use super::page::{facts, sentence};
 
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
-/// To the first cell; each line then clears what is left of it, and the last one what is below.
+/// Escape sequences: `HOME` moves the cursor to the first cell, `REST_OF_LINE` clears the rest of a line, and
+/// `REST_OF_SCREEN` clears all lines below.
 const HOME: &str = "\x1b[H";
 const REST_OF_LINE: &str = "\x1b[K";
 const REST_OF_SCREEN: &str = "\x1b[J";

@@ -16,7 +16,7 @@ use crate::cli::{Failure, Outcome, output};
 
 /// How many pods are read at the same time. Each of them needs a process of kubectl.
 const MOST: usize = 64;
-/// How often new pods are looked for, and the end of the run.
+/// How often to check whether there are new pods, and whether the run has ended.
 const LOOK: Duration = Duration::from_secs(3);
 
 #[derive(Debug, clap::Args)]
@@ -81,7 +81,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     if pods.is_empty() && !args.follow {
         return Err(Failure::File(args.no_pods(&job, &state)));
     }
-    // A rank's lines are among those of all.
+    // If the launcher prints the output of all ranks, `--rank` selects lines of its log.
     let ranks: BTreeSet<u32> = args.ranks.iter().copied().collect();
     let has_times = args.timestamps;
     let keeps = move |line: &str| {
@@ -119,7 +119,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         }
         if looked.elapsed() >= LOOK && !has_ended {
             looked = Instant::now();
-            // The API server may be away for a while.
+            // The API server may be unreachable for a while.
             if let Ok(objects) = job.objects(screen) {
                 pods = args.pods(&job, &objects)?.0;
                 state = job.describe(objects, args.run.as_deref(), screen).unwrap_or(state);

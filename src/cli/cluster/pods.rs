@@ -9,7 +9,8 @@ use super::objects::{COMPONENT, GROUP, INDEX, Job, Objects, Pod, PodSpec, RUN};
 pub struct Output<'a> {
     /// All pods of the run: the launching ones first, then the workers by their index.
     pub pods: Vec<&'a Pod>,
-    /// Whether each pod prints the output of its own ranks. Else the launching pod prints that of all ranks.
+    /// Whether each pod prints the output of its own ranks. If it is false, the launching pod prints the output of all
+    /// ranks.
     pub is_per_pod: bool,
 }
 
@@ -22,7 +23,7 @@ impl<'a> Output<'a> {
             let command = spec.containers.first().map_or(&[][..], |first| &first.command);
             command.iter().any(|word| word.ends_with("/torchrun.sh"))
         };
-        // Before the first pod exists, its template does.
+        // Before the first pod exists, only the template of the Job has the command.
         let is_of_run = |job: &&Job| job.metadata.label(RUN) == run;
         let templates = objects.jobs.iter().filter(is_of_run).map(|job| &job.spec.template.spec);
         let is_per_pod = templates.chain(pods.first().map(|pod| &pod.spec)).any(runs_torchrun);

@@ -19,7 +19,7 @@ use crate::cli::{Failure, Outcome, input, output, render};
 
 /// How often the state is read.
 const LOOK: Duration = Duration::from_secs(2);
-/// How long the cluster may be away before `run` stops following.
+/// How long the API server may be unreachable before `run` stops following.
 const AWAY: Duration = Duration::from_secs(600);
 
 #[derive(Debug, clap::Args)]
@@ -77,7 +77,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         return Err(refused(&planned.stderr));
     }
     let _ = writeln!(plan, "{}", summary(&planned.stdout));
-    // The controller of another project has its own states.
+    // Jobs of other targets are not followed: the controllers that run them have their own states.
     let is_plain = settings.target.name() == khorovod::targets::PLAIN.name();
     let detaches = args.detach || jobs.is_empty() || !is_plain;
     if !detaches {
@@ -174,8 +174,8 @@ fn summary(applied: &str) -> String {
     if parts.is_empty() { "nothing to apply".to_owned() } else { parts.join("; ") }
 }
 
-/// Prints the states of jobs and, of a single job, the launcher's log, until all have ended. If no object is new, the runs may have
-/// ended before.
+/// Prints the states of jobs until all have ended. If it is only one job, also prints the launcher's log. If no object
+/// is new, the runs may have ended before.
 fn follow(jobs: &[Job], is_new: bool, screen: &Screen) -> Outcome {
     let words: Vec<String> = jobs.iter().map(Job::words).collect();
     let back = words.iter().fold(String::new(), |text, words| {

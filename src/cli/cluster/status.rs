@@ -103,7 +103,7 @@ fn hint(job: &Job, state: &State) -> String {
     }
 }
 
-/// Prints the states until all jobs have ended: in place in a terminal, else only changes.
+/// Prints the states until all jobs have ended. A terminal shows them in place; otherwise only changes are printed.
 fn watch(
     jobs: &[Job],
     run: Option<&str>,

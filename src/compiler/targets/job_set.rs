@@ -21,7 +21,8 @@ pub struct JobSet;
 static FACTS: Facts = Facts {
     name: "jobset",
     uses_jobs: true,
-    // The controller appends the index of the Job to the name of a Job, and each Job appends the index of the pod.
+    // The JobSet controller appends an index to the name of each Job, and each Job appends an index to the names of its
+    // pods.
     group_suffix: "-0",
     launcher_suffix: "-0-0",
     // The Jobs are created from a template, which cannot change.

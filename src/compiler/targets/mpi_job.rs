@@ -26,7 +26,8 @@ static FACTS: Facts = Facts {
     brings_service: true,
     ssh_keys: SshKeys::Operator,
     templates_set_restart_policy: false,
-    // If the MPI Operator creates PodGroups itself, it does not start a job whose PodGroup already exists.
+    // If the MPI Operator creates PodGroups itself, it does not start a job whose PodGroup already exists. So the
+    // rendered PodGroup has another name.
     pod_group_suffix: "-gang",
     api_group: "kubeflow.org",
     workload_kinds: &[("MPIJob", &["runPolicy"])],
@@ -138,7 +139,7 @@ fn run_policy(plan: &Plan) -> Json {
     if spec.scheduling.suspend {
         policy["suspend"] = json!(true);
     }
-    // An operator without gang scheduling ignores this field; the PodGroup that is also rendered is for this case.
+    // An operator without gang scheduling ignores this field. For this case, a PodGroup is rendered, too.
     if let Some(gang) = spec.scheduling.gang {
         policy["schedulingPolicy"] = json!({"minAvailable": pod_group::min_members(plan)});
         let volcano = (gang == Gang::Volcano).then_some(&spec.scheduling.volcano_queue);

@@ -211,13 +211,14 @@ fn time_limit(spec: &Spec) -> Option<u64> {
     spec.slurm.time.into_iter().chain(spec.lifecycle.deadline.map(|deadline| deadline + 60)).min()
 }
 
-/// Whether the ranks get a signal before they are ended. By default they get SIGTERM, as every job under Slurm.
+/// Whether `lifecycle.checkpoint` differs from its default, SIGTERM and 30 s. The default needs no option, because
+/// Slurm ends every job in this way.
 fn has_checkpoint(spec: &Spec) -> bool {
     let Checkpoint { signal, grace_period } = spec.lifecycle.checkpoint;
     signal != "TERM" || grace_period != 30
 }
 
-/// The most seconds before the time limit at which Slurm can send a signal.
+/// The maximum number of seconds before the time limit at which Slurm can send a signal.
 const EARLIEST_SIGNAL: u64 = 65_535;
 
 /// How many seconds before Slurm's time limit the ranks get the signal of `lifecycle.checkpoint`: the grace period before
@@ -228,8 +229,8 @@ fn signal_lead(spec: &Spec) -> u64 {
     (margin + u64::from(spec.lifecycle.checkpoint.grace_period)).min(EARLIEST_SIGNAL)
 }
 
-/// The value of `--signal`. Slurm signals the script, which passes it on to the ranks, or the steps that a command of the
-/// user has started with srun.
+/// The value of `--signal`. With `B:`, Slurm sends the signal to the script, which passes it on to the ranks. If the
+/// command of the spec starts the ranks itself, Slurm sends the signal to the steps that the command started with srun.
 fn signal_directive(script: &Script<'_>) -> Option<String> {
     let spec = &script.plan.spec;
     let to_script = if script.starter == Starter::Shell { "" } else { "B:" };
@@ -258,7 +259,7 @@ fn quote_for_sbatch(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A bash array. The path of the hostfile in pods is replaced by the variable with its path here.
+/// A bash array. The path of the hostfile in pods is replaced by the variable that contains its path under Slurm.
 fn bash_array(words: &[String]) -> String {
     let words = words.iter().map(|text| match text.as_str() {
         HOSTFILE => r#""$khorovod_hostfile""#.to_owned(),
@@ -297,7 +298,8 @@ fn assignments(script: &Script<'_>) -> Vec<(&'static str, String)> {
         assignments.push(("khorovod_np", script.plan.np.to_string()));
     }
     if has_checkpoint(spec) && script.starter != Starter::Shell {
-        // torchrun sets RANK for its ranks; the checks of the others set a variable of their own.
+        // The variable that only processes of ranks have. torchrun sets RANK; for other launchers, khorovod's check
+        // sets `khorovod_is_rank`.
         let mark = if script.starter == Starter::Agents { "RANK" } else { "khorovod_is_rank" };
         assignments.push(("khorovod_signal", spec.lifecycle.checkpoint.signal.to_owned()));
         assignments.push(("khorovod_mark", mark.to_owned()));
@@ -305,7 +307,8 @@ fn assignments(script: &Script<'_>) -> Vec<(&'static str, String)> {
     assignments
 }
 
-/// Writes what prepares the environment: modules, variables, `slurm.setup`, and the working directory.
+/// Writes the part of the script that prepares the environment: modules, variables, `slurm.setup`, and the working
+/// directory.
 fn environment(script: &Script<'_>, text: &mut String) {
     let Plan { spec, env, .. } = script.plan;
     if !spec.slurm.modules.is_empty() {
@@ -335,7 +338,7 @@ fn environment(script: &Script<'_>, text: &mut String) {
         *text += "\n# Environment of every rank.\n";
     }
     for (name, value) in all {
-        // In a job array, each job has its own index.
+        // In a job array, Slurm sets these variables in each job, and its values take precedence.
         let value = match name.starts_with(ARRAY) {
             true => format!("${{{name}:-{}}}", word(value)),
             false => word(value),

@@ -20,7 +20,7 @@ pub fn read(system: System, values: &Node, context: &mut Context<'_>) {
     let leader = if masters && values.get("driver").is_none() { "master" } else { "driver" };
     name(values, context);
     images(system, values, leader, context);
-    // In older releases they are below the workers.
+    // Older releases of the chart have the resources below `worker`.
     let of_workers = values.get("worker").and_then(|node| node.get("resources"));
     let resources =
         values.get("resources").filter(|node| !node.entries().is_empty()).or(of_workers).or(values.get("resources"));
@@ -99,7 +99,7 @@ fn image(values: &Node, who: &str, (repository, tag): (&str, &str)) -> String {
     format!("{}:{}", get("repository").unwrap_or_else(|| own(repository)), get("tag").unwrap_or_else(|| own(tag)))
 }
 
-/// In edited charts, digests name the images.
+/// Imports the digest of an image, which only edited charts have.
 fn digest(node: &Node, of_workers: bool, context: &mut Context<'_>) {
     match text(node).filter(|digest| !digest.is_empty()) {
         None => context.needless(node, "it has no value"),
@@ -170,7 +170,7 @@ fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>
     launch::default_retries(context, "as many as the chart's Job had");
 }
 
-/// Sets what the charts do by default and khorovod does not.
+/// Sets fields for which the charts have other defaults than khorovod.
 fn defaults(context: &mut Context<'_>) {
     if context.spec.get(field::SECURITY_POD_SECURITY_LEVEL).is_none() {
         context.default(field::SECURITY_POD_SECURITY_LEVEL, "restricted", "the chart's pods ran as root; these do not");
@@ -178,8 +178,8 @@ fn defaults(context: &mut Context<'_>) {
     context.default(field::LIFECYCLE_KEEP_WORKERS, false, "the chart's workers kept their GPUs after the end");
 }
 
-/// Imports the leader's environment variables, which the charts pass to the workers. The charts ignore the workers'
-/// own.
+/// Imports the leader's environment variables, which the charts pass to the workers. The charts ignore `worker.env`;
+/// its variables are imported too, unless the leader sets the same ones.
 fn environment(values: &Node, leader: &str, context: &mut Context<'_>) {
     if let Some(env) = values.get(leader).and_then(|node| node.get("env")) {
         match env.items().is_empty() {
@@ -230,7 +230,7 @@ fn ssh(values: &Node, context: &mut Context<'_>) {
     }
 }
 
-/// Imports the PersistentVolumeClaim of the data set.
+/// The keys of `datasetPvc` that are imported. Different charts have different keys for the same setting.
 const DATA_SET: &[&str] = &[
     "enabled",
     "mountPath",

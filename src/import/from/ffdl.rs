@@ -94,7 +94,7 @@ fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
     gpus
 }
 
-/// Converts a size such as `1Gb`, `16000MiB` or `2 GB`. Units are decimal without the i and binary with it.
+/// Converts a size such as `1Gb`, `16000MiB` or `2 GB`. Units with an `i` are binary, those without it decimal.
 fn size(text: &str) -> Option<String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -145,7 +145,7 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
         }
     }
     location(get("image_location"), context);
-    // FfDL started these with mpirun, one rank per GPU.
+    // FfDL started programs of these frameworks with mpirun, one rank per GPU.
     let launched = matches!(name.as_str(), "horovod" | "pytorchmpi") || name == "tensorflow" && tag.contains("horovod");
     let tagged = !read("image_tag").is_empty();
     for key in ["name", "version", "image_tag"] {
@@ -169,7 +169,7 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
     }
 }
 
-/// Imports the image of a private registry.
+/// Imports `framework.image_location`, the private registry of the image.
 fn location(node: Option<&Node>, context: &mut Context<'_>) {
     for entry in node.map_or(&[][..], Node::entries) {
         match entry.key.as_str() {
@@ -188,7 +188,7 @@ fn location(node: Option<&Node>, context: &mut Context<'_>) {
 
 /// Imports the command of the learners.
 fn program(line: &str, node: Option<&Node>, context: &mut Context<'_>) {
-    // FfDL joined the lines of a command.
+    // FfDL joined the lines of a command into one.
     let whole = line.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
     let line = whole.as_str();
     launch::refuse_secret(context, line, &launch::Place { path: "framework.command".to_owned(), span: context.whole });
@@ -245,7 +245,7 @@ fn installs(line: &str) -> bool {
     }
 }
 
-/// FfDL used the first store only.
+/// Imports the first data store. FfDL ignored the others.
 fn stores(node: Option<&Node>, context: &mut Context<'_>) {
     let Some(node) = node else { return };
     if !node.entries().is_empty() {

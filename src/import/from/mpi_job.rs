@@ -1,7 +1,7 @@
 //! Imports an MPIJob of Kubeflow's MPI Operator, v1 or v2beta1.
 //!
-//! The pods of an MPIJob start as the image and the file define; those of khorovod run its own scripts, which also set
-//! up ssh. A job that khorovod rendered is read by [`rendered`](crate::rendered).
+//! The pods of an MPIJob run the command in the file or the entry point of the image. The pods of khorovod run scripts
+//! of khorovod, which also set up ssh. A job that khorovod rendered is read by [`rendered`](crate::rendered).
 
 mod launch;
 mod names;
@@ -23,7 +23,7 @@ pub use stream::{BESIDE, stream};
 pub const LONG: &[(&str, &str)] =
     &[("spec.mpiReplicaSpecs.", ""), (".template.spec.containers[0]", ""), (".template.spec", "")];
 
-/// One of the two replica specs.
+/// The replica spec of the launcher or of the workers, its pod spec, and its main container.
 struct Replica<'n> {
     spec: Option<&'n Node>,
     pod: Option<&'n Node>,
@@ -114,7 +114,7 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     context.spec.shorten(LONG);
 }
 
-/// API versions whose jobs have a launcher and workers.
+/// Whether the MPIJobs of an API version have `mpiReplicaSpecs` with a launcher and workers.
 fn known(version: &str) -> bool {
     let ours = version.strip_prefix("kubeflow.org/");
     ours.is_some_and(|version| ["v1alpha2", "v1", "v2beta1"].contains(&version))
@@ -196,12 +196,13 @@ fn own_key(context: &mut Context<'_>, entry: &Entry, to: &str, value: String) {
     context.kept(&entry.value, to);
 }
 
-/// Whether the job waits in a queue. Then it becomes one Indexed Job, whose first pod launches.
+/// Whether the new job has a gang, a queue or `suspend`. Then all its pods are one Indexed Job, and the first pod runs
+/// the launcher.
 fn queued(context: &Context<'_>) -> bool {
     ["gang", "localQueue", "suspend"].iter().any(|way| context.spec.get(&format!("spec.scheduling.{way}")).is_some())
 }
 
-/// The note for the launcher's fields of such a job.
+/// The note for the launcher's fields of a job that becomes one Indexed Job.
 const FIRST: &str = "with a gang, a queue or `suspend`, all pods are one Indexed Job, whose first worker launches";
 
 /// Why the new job has no launcher pod; `None` if it has one.
@@ -229,7 +230,7 @@ fn images(launcher: &Replica<'_>, worker: &Replica<'_>, context: &mut Context<'_
     }
 }
 
-/// Imports the fields of a replica spec that are outside its template.
+/// Imports the fields of a replica spec that are not in the pod spec of its template.
 fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
     let get = |key: &str| spec.and_then(|spec| spec.get(key));
     let lacks_pod = no_launcher_pod(context).filter(|_| leads);

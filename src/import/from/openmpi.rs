@@ -1,4 +1,5 @@
-//! Imports the parameters of Kubeflow's openmpi component: a master that launches, and workers with one slot per GPU.
+//! Imports the parameters of Kubeflow's openmpi component: a master pod that starts the ranks, and worker pods with one
+//! slot per GPU.
 
 mod jsonnet;
 pub mod parameters;
@@ -16,7 +17,7 @@ use crate::pod::{self, container, volumes};
 use khorovod_compiler::job::quantity::Quantity;
 use khorovod_compiler::yaml::{self, Node};
 
-/// The path below which each pod had its working directory.
+/// The working directory of each pod of the component.
 const DATA: &str = "/kubeflow/openmpi/data";
 
 /// Imports the parameters. In ksonnet, `"null"` and `""` mean that a parameter is not set.
@@ -65,7 +66,7 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
     }
 }
 
-/// A command between the lines of `ks` that does not concern the component.
+/// Records the outcome of a command between the `ks` lines that sets no parameter of the component.
 fn beside(command: &str, node: &Node, context: &mut Context<'_>) {
     let words: Vec<&str> = command.split_whitespace().collect();
     let is_of_keys = command.contains("ssh-keygen") || words.starts_with(&["kubectl"]) && words.contains(&"secret");

@@ -92,7 +92,8 @@ struct Script<'t, 'd, 'o> {
     env: Vec<(String, String, usize)>,
     /// The values of variables, by the assignments that were read.
     variables: Vec<(String, String)>,
-    /// The variables that hold several words of a launch, with other variables inserted, and as they are written.
+    /// Variables that hold several words of a launch: `texts` has them with other variables replaced by their values,
+    /// `written` as the script has them.
     texts: launch_pieces::Known,
     written: launch_pieces::Known,
     args: Vec<String>,
@@ -105,7 +106,7 @@ struct Script<'t, 'd, 'o> {
     starts: bool,
     /// Whether the whole script is the command.
     stands: bool,
-    /// Whether torchrun starts ranks that srun started.
+    /// Whether torchrun starts the ranks of the new job, although srun starts them in the script.
     by_agents: bool,
     /// Why the whole script has to be the command.
     whole: Option<String>,

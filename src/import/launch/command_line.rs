@@ -40,7 +40,7 @@ pub struct Launch {
     pub env: Vec<(String, String)>,
     /// Whether a script discovers the hosts.
     pub discovers: bool,
-    /// Whether the program is a Python module, and whether it is started without Python.
+    /// Whether the program is a Python module (`module`), and whether it is started without Python (`whole`).
     pub module: bool,
     pub whole: bool,
     /// Options that stay options of the launcher.
@@ -61,7 +61,7 @@ pub struct Note {
     pub why: &'static str,
 }
 
-/// Takes a line apart.
+/// Parses a launch line.
 pub fn read(line: &str) -> Line {
     let Some(words) = words(line) else {
         return Line::Script("only a shell can run it".to_owned());
@@ -111,7 +111,7 @@ pub fn read(line: &str) -> Line {
     }
 }
 
-/// Returns the number of words before the program: assignments, `exec`, `time`, `env`.
+/// Returns the number of words before the launcher: assignments, `exec`, `time`, `nohup`, `env`.
 fn prefix(words: &[Word]) -> usize {
     let said = |word: &&Word| word.assignment().is_some() || ["exec", "time", "nohup", "env"].contains(&&*word.text);
     words.iter().take_while(said).count()
@@ -123,7 +123,7 @@ pub fn starts_launcher(text: &str) -> bool {
 }
 
 impl Launch {
-    /// Whether it starts ranks on other hosts, by itself or because of its options.
+    /// Whether the launcher starts ranks on other hosts, by itself or because of its options.
     pub fn finds_hosts(&self) -> bool {
         let told = |note: &Note| {
             let name = note.option.split(' ').next().unwrap_or_default().trim_start_matches('-');
@@ -145,7 +145,8 @@ impl Launch {
     fn take(&mut self, line: &str, mut words: &[Word]) -> Result<(), String> {
         while let Some((word, rest)) = words.split_first() {
             if !word.text.starts_with('-') || word.text == "--" {
-                // It is the program, unless a program follows.
+                // This word is the program. If it is a variable and a Python program follows, it may contain options
+                // instead, which only a shell can expand.
                 if word.expands && rest.iter().any(|word| word.text.contains(".py") || word.text == "-m") {
                     return Err(format!("`{}` needs a shell", word.text));
                 }
@@ -166,7 +167,8 @@ impl Launch {
         Ok(())
     }
 
-    /// Adds `python`, which torchrun and deepspeed add by themselves. khorovod starts whole programs.
+    /// Adds `python -u`, with which torchrun, deepspeed and accelerate start the program: `spec.command` contains the
+    /// program and its interpreter.
     fn python(&self, program: Json) -> Json {
         if self.whole || !matches!(self.kind, "torchrun" | "deepspeed" | "accelerate") {
             return program;
@@ -273,7 +275,8 @@ impl Launch {
         Ok(())
     }
 
-    /// Reads `-H localhost:2`. Other hosts follow from the workers.
+    /// Reads the value of `-H`. If all hosts are `localhost`, as in `localhost:2`, all ranks are on one worker. Other
+    /// host names are dropped, because khorovod writes the hostfile.
     fn host_names(&mut self, list: &str) -> (Verdict, &'static str, &'static str) {
         let slots = |entry: &str| {
             let (host, slots) = entry.split_once(':').unwrap_or((entry, "1"));

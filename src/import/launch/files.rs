@@ -1,13 +1,13 @@
 //! Finds the words of a command that are paths of files.
 
-/// Directories that images have.
+/// Directories that container images have.
 const OF_IMAGES: &[&str] =
     &["/bin", "/dev", "/etc", "/horovod", "/lib", "/lib64", "/opt", "/proc", "/sbin", "/sys", "/tmp", "/usr", "/var"];
 
-/// The endings of programs and of settings that people keep beside them.
+/// The endings of programs and of the configuration files that are usually beside them.
 const ENDINGS: &[&str] = &[".py", ".sh", ".json", ".yaml", ".yml", ".toml"];
 
-/// Whether an absolute path is not one that images have.
+/// Whether a word is an absolute path outside the directories of images. Such a path is usually on the nodes.
 pub fn is_on_nodes(word: &str) -> bool {
     let is_below =
         |folder: &&str| word.strip_prefix(*folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -21,7 +21,7 @@ pub fn is_relative(word: &str) -> bool {
     !word.starts_with(['/', '-', '$']) && (has_ending || word.starts_with("./") || word.starts_with("../"))
 }
 
-/// Returns the words of shell text that may be paths, without their quotes and without those of comments.
+/// Returns the words of shell text that may be paths, without quotes. Lines that are comments are skipped.
 pub fn words(text: &str) -> Vec<String> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     let plain: String = lines.flat_map(|line| [line, "\n"]).collect::<String>().replace(['"', '\''], "");

@@ -25,7 +25,7 @@ pub enum Meaning {
     Field(&'static str, fn(&[&str]) -> Option<Json>),
     /// A script that discovers hosts: the launch is elastic.
     Discovery,
-    /// `-x NAME[=value]`, `-genv NAME value`.
+    /// `Export` is `-x NAME[=value]`, and `Pair` is `-genv NAME value`.
     Export,
     Pair,
     /// `--mca NAME value`.
@@ -51,13 +51,13 @@ use Meaning::{
 };
 
 impl Meaning {
-    /// Whether khorovod sets the option itself, so that its value does not matter.
+    /// Whether the value of the option is not used, because khorovod sets the option itself or cannot import it.
     pub fn is_own(self) -> bool {
         matches!(self, Ours(_) | Gone(_) | HostNames)
     }
 }
 
-/// The names, the number of words that follow unless it is written `--option=value`, and the meaning.
+/// An option: its names, the number of words that follow it (none after `--option=value`), and its meaning.
 type Known = Row<usize, Meaning>;
 
 pub const BY_WORKERS: &str = "khorovod writes the hostfile from spec.workers";
@@ -170,7 +170,7 @@ pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
     };
     let kind = |name: &str| match name {
         "mpirun" | "mpiexec" | "mpiexec.hydra" | "mpirun.hydra" | "orterun" | "prterun"
-        // ibrun, of TACC, starts the loaded MPI; Debian has several MPIs with suffixes.
+        // `ibrun` is the launcher of the TACC clusters. Debian adds the name of the MPI to the name of each launcher.
         | "ibrun" | "mpirun.openmpi" | "mpiexec.openmpi" | "mpirun.mpich" | "mpiexec.mpich" => Some("mpirun"),
         "horovodrun" => Some("horovodrun"),
         "torchrun" | "torch.distributed.run" | "torch.distributed.launch" => Some("torchrun"),
@@ -188,13 +188,13 @@ pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
     if !first.starts_with("python") {
         return None;
     }
-    // `python -u -m torch.distributed.run`.
+    // A launcher may be a Python module, as in `python -u -m torch.distributed.run`.
     let flag = (1..words.len().min(4)).find(|at| words[*at].text == "-m")?;
     let between = words[1..flag].iter().all(|word| word.text.starts_with('-'));
     kind(name(flag + 1)?).filter(|_| between).map(|kind| (kind, flag + 2))
 }
 
-/// Whether a line that could not be taken apart names a launcher.
+/// Whether a line that cannot be parsed as a launch names a launcher.
 pub fn names_launcher(text: &str) -> bool {
     let word = |word: &str| {
         let name = word.rsplit('/').next().unwrap_or(word);
@@ -205,7 +205,7 @@ pub fn names_launcher(text: &str) -> bool {
 
 /// Returns the number of words after an option of a launcher, and its meaning.
 pub fn find(kind: &str, name: &str) -> Option<(usize, Meaning)> {
-    // Programs with an argument parser of Python take `_` for `-`.
+    // torchrun, accelerate and deepspeed accept `_` instead of `-` in the names of options.
     let (table, name) = match kind {
         "mpirun" => (MPIRUN, name.trim_start_matches('-').to_owned()),
         "horovodrun" => (HOROVODRUN, name.to_owned()),

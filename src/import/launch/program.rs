@@ -24,7 +24,7 @@ pub fn as_text(program: &Json) -> Option<String> {
     }
 }
 
-/// The same for words that are already read.
+/// Like [`program()`], for a line that is already split into words.
 pub fn program_of(line: &str, words: &[Word]) -> Json {
     if let [shell, dash, script] = words
         && is_shell(&shell.text)
@@ -40,7 +40,7 @@ pub fn program_of(line: &str, words: &[Word]) -> Json {
     json!(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>())
 }
 
-/// Removes the lines before the first command of a script that only set flags, and comments.
+/// Removes blank lines, comments and lines that only set flags from the beginning of a script.
 pub fn without_flags(text: &str) -> &str {
     let mut rest = text;
     while let Some((line, behind)) = rest.split_once('\n') {
@@ -71,7 +71,7 @@ pub fn waits(line: &str) -> bool {
     let Some(words) = words(program(line).as_str().unwrap_or(line)) else { return false };
     let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     match words.as_slice() {
-        // The quotes of `bash -c` may be lost.
+        // The script of `bash -c` may have lost its quotes, as in `bash -c sleep infinity`.
         ["sleep", time] | ["bash" | "sh", "-c", "sleep", time] => {
             time.starts_with("inf") || time.starts_with(|c: char| c.is_ascii_digit())
         }

@@ -16,7 +16,8 @@ const PATCH: &str = "the spec has no field for it: set it with spec.patches";
 const CONTAINER: &str =
     "the spec has no field for it; spec.patches reaches it: the patch needs only the container's name and the field";
 
-/// Imports the fields of a container, except its image, command, resources and mounts. `leads`: it is the launcher.
+/// Imports the fields of a container, except its image, command, resources and mounts. `leads` is true for the
+/// container of the launcher.
 pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
     for entry in container.entries() {
         let node = &entry.value;
@@ -67,7 +68,7 @@ fn only_waits(container: &Node) -> bool {
         let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
         match (words.next(), words.next()) {
             (Some("mkdir"), _) => line.contains("sshd"),
-            // `/etc/init.d/ssh start`, and no command at all
+            // `(ssh, start)` is `/etc/init.d/ssh start`; `None` is a command without words, such as a redirection.
             (None | Some("sshd" | "sleep" | "wait" | "echo" | "set"), _)
             | (Some("service"), Some("ssh" | "sshd"))
             | (Some("tail"), Some("-f"))
@@ -92,7 +93,8 @@ fn ports(context: &mut Context<'_>, node: &Node) {
     context.needless(node, "it is empty");
 }
 
-/// Imports a field that the workers and the launcher may have. The first value counts.
+/// Imports a field that workers and launcher have separately in the old file, and that the spec has once for all pods.
+/// The value that is imported first is used.
 fn once(context: &mut Context<'_>, node: &Node, to: &str, value: Json) {
     match context.spec.get(to) {
         None => context.keep(node, to, value),

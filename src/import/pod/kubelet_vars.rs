@@ -70,8 +70,8 @@ impl Filled {
 /// The note for a value that contains another variable.
 pub const REFERS: &str = "Kubernetes inserts another variable here, but a value of spec.env is literal: compute it in the command, as in `export A=$B/c`";
 
-/// Returns the text that the kubelet makes of the value of a variable: `$$` is `$`, and `$(NAME)` is unchanged if there is
-/// no such variable. None if there is one.
+/// Expands the value of an environment variable as the kubelet does: `$$` becomes `$`, and `$(NAME)` stays if no
+/// variable NAME exists. Returns None if one exists, because a value of `spec.env` cannot refer to another variable.
 pub fn literal(value: &str, exists: impl Fn(&str) -> bool) -> Option<String> {
     let (mut made, mut rest) = (String::new(), value);
     while let Some(at) = rest.find('$') {
@@ -96,8 +96,8 @@ impl Part {
     }
 }
 
-/// Returns a variable of the container, or its value if that is in the file. None if the container has no such
-/// variable.
+/// Returns the value of a variable of the container if the file contains it, and otherwise the variable itself. None if
+/// the container has no such variable.
 fn variable(name: &str, container: Option<&Node>) -> Option<Part> {
     let get = |key: &str| container.and_then(|container| container.get(key));
     let named = |item: &&Node| item.get("name").and_then(text).as_deref() == Some(name);
@@ -108,7 +108,7 @@ fn variable(name: &str, container: Option<&Node>) -> Option<Part> {
             let value = entry.get("value").and_then(text).filter(|value| !value.contains('$'));
             Some(value.map_or_else(itself, Part::Text))
         }
-        // The keys of whole Secrets and ConfigMaps are not in the file.
+        // `envFrom` may define any variable: the keys of its Secrets and ConfigMaps are not in the file.
         None => get("envFrom").filter(|_| is_name(name)).map(|_| itself()),
     }
 }

@@ -111,7 +111,8 @@ fn free_name(context: &Context<'_>, name: &str) -> Json {
     free.into()
 }
 
-/// Converts a volume source to an entry of storage. Returns the entry, and how it differs.
+/// Converts a volume source to a field of an entry of `spec.storage`. Returns the field, and how it differs. None if
+/// storage has no such kind of volume.
 fn source(kind: &str, node: &Node) -> Option<(Map<String, Json>, &'static str)> {
     let get = |key: &str| node.get(key).and_then(text);
     let one = |key: &str, value: Json, how| Some((Map::from_iter([(key.to_owned(), value)]), how));
@@ -127,7 +128,7 @@ fn source(kind: &str, node: &Node) -> Option<(Map<String, Json>, &'static str)> 
     }
 }
 
-/// Records settings of a volume that storage does not have.
+/// Records settings of a volume for which `spec.storage` has no field.
 fn details(context: &mut Context<'_>, kind: &Entry) {
     let get = |key: &str| kind.value.get(key);
     match kind.key.as_str() {
@@ -152,7 +153,7 @@ fn details(context: &mut Context<'_>, kind: &Entry) {
     }
 }
 
-/// Imports a ConfigMap as files of code. Its keys are their names.
+/// Imports a ConfigMap into `spec.code`. Each key of the ConfigMap becomes the name of a file.
 fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path: &str, from: &str) {
     let renamed = |item: &Node| item.get("key").and_then(text) != item.get("path").and_then(text);
     let why = if mount.get("subPath").is_some() {

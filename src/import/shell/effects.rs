@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::lexer::{assigned, is_name, name_length, unquoted};
 use super::token::{Assignment, Command, CommandKind, Part, PartKind, Statement, Word};
 
-/// The changes that statements make in the shell that runs them. In doubt, the lists contain too much: the commands of
-/// a pipeline or a function count as if they ran in the shell itself.
+/// The changes that statements make in the shell that runs them. The lists may contain too much: the commands of a
+/// pipeline or a function count as if they ran in the shell itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Effects {
     /// Variables that are set, read into, declared or unset.
@@ -19,7 +19,8 @@ pub struct Effects {
     pub unsets: BTreeSet<String>,
     /// Whether the positional parameters change: `set -- a b`, `shift`.
     pub positional: bool,
-    /// Whether a file or a text that is not in the script may set any variable: `source`, `eval`.
+    /// Whether the statements may set any variable: they run a file or a text that is not in the script (`source`,
+    /// `eval`), or the parser does not understand them.
     pub anything: bool,
 }
 
@@ -37,7 +38,7 @@ pub fn effects(text: &str, statements: &[Statement]) -> Effects {
 }
 
 impl Effects {
-    /// These effects and those of statements behind them.
+    /// Returns these effects together with the effects of later statements.
     pub fn with(mut self, other: Self) -> Self {
         self.sets.extend(other.sets);
         self.arrays.extend(other.arrays);
@@ -79,7 +80,7 @@ impl Effects {
             CommandKind::Function { body, .. } => {
                 body.iter().flat_map(|statement| &statement.commands).for_each(|command| self.command(text, command));
             }
-            // It may be anything.
+            // Text that the parser does not understand may set any variable.
             CommandKind::Unknown => self.anything = true,
         }
     }
@@ -91,7 +92,7 @@ impl Effects {
         }
     }
 
-    /// `${NAME:=value}` and sums in which a variable is set.
+    /// Records the variables that `${NAME:=value}` or arithmetic in a word sets.
     fn parts(&mut self, text: &str, parts: &[Part]) {
         for part in parts {
             let written = &text[part.span.clone()];
@@ -113,7 +114,7 @@ impl Effects {
 
     fn simple(&mut self, text: &str, words: &[Word]) {
         let plain = |word: &Word| unquoted(text, &word.parts);
-        // `builtin export A`, `command read A`.
+        // Skip `builtin` and `command`, as in `builtin export A`.
         let before = words.iter().take_while(|word| ["builtin", "command"].contains(&plain(word).as_str())).count();
         let Some((first, arguments)) = words[before..].split_first() else { return };
         let first = plain(first);
@@ -180,7 +181,7 @@ impl Effects {
         }
     }
 
-    /// The variables that an arithmetic expression sets: `x += 1`, `x++`, `--x`.
+    /// Records the variables that an arithmetic expression sets: `x += 1`, `x++`, `--x`.
     fn sum(&mut self, expression: &str) {
         let mut at = 0;
         while let Some(c) = expression[at..].chars().next() {
@@ -196,7 +197,7 @@ impl Effects {
             }
             let before = expression[..at].trim_end();
             let behind = expression[at + name.len()..].trim_start();
-            // `x[i] = 1`.
+            // Skip the index in `x[i] = 1`.
             let behind = match behind.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
                 Some((_, rest)) => rest.trim_start(),
                 None => behind,

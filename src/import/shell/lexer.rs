@@ -14,21 +14,22 @@ pub struct Lexer<'t> {
     pub at: usize,
     /// How many command substitutions and compound commands enclose `at`.
     pub depth: usize,
-    /// Here-documents whose bodies begin behind the next line end.
+    /// Here-documents whose bodies begin after the next line end.
     pub documents: Vec<Document>,
     sums: Sums,
     substitution: Substitution,
 }
 
-/// Parses the statements of a command substitution: the text, the place where they begin, the depth and the arithmetic of
-/// the text. Returns them, and the end of the substitution. The parser passes it in, because the lexer does not use the
-/// parser.
+/// A function that parses the statements of a command substitution. It takes the text, the byte offset of the first
+/// statement, the depth and the places of arithmetic. It returns the statements, and the byte offset after the
+/// substitution. The parser passes this function to the lexer, so that the lexer does not depend on the parser.
 pub type Substitution = fn(&str, usize, usize, &Sums) -> Result<(Vec<Statement>, usize), Failure>;
 
-/// The places of `((` that `))` closes: arithmetic, and not a subshell in a subshell.
+/// The byte offsets of each `((` that a `))` closes. These are arithmetic; any other `((` begins a subshell in a
+/// subshell.
 pub type Sums = Rc<HashSet<usize>>;
 
-/// Finds them in one pass, however many parentheses are never closed.
+/// Finds the arithmetic of a text in one pass, even if many parentheses are never closed.
 pub fn sums(text: &str) -> Sums {
     let (mut open, mut sums, mut closed) = (Vec::new(), HashSet::new(), None);
     for (at, byte) in text.bytes().enumerate() {
@@ -54,7 +55,7 @@ pub fn sums(text: &str) -> Sums {
 /// A here-document that was announced by `<<WORD`.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// The line that ends it.
+    /// The line that ends the here-document.
     end: String,
     /// Whether tabs before that line are ignored: `<<-`.
     tabs: bool,
@@ -72,7 +73,7 @@ impl<'t> Lexer<'t> {
         Self { text, at, depth, documents: Vec::new(), sums, substitution }
     }
 
-    /// The same lexer at another place, outside of everything.
+    /// Returns a lexer for the same text that begins at another byte offset, outside of any command or substitution.
     pub fn restart(&self, at: usize) -> Self {
         Self::new(self.text, at, 0, self.sums.clone(), self.substitution)
     }
@@ -125,7 +126,7 @@ impl<'t> Lexer<'t> {
         let rest = self.rest();
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let redirection = |rest: &str| {
-            // `<(…)` and `>(…)` are words.
+            // `<(…)` and `>(…)` are process substitutions, which are words.
             let process = rest.starts_with("<(") || rest.starts_with(">(");
             REDIRECTIONS.iter().find(|name| !process && rest.starts_with(**name)).map(|name| name.len())
         };
@@ -188,7 +189,8 @@ impl<'t> Lexer<'t> {
         Ok(Word { span: start..self.at, parts })
     }
 
-    /// Reads what may be in words, `"…"`, `${…}` and `$((…))`: a backslash, an expansion or a plain character.
+    /// Reads one item that may occur in a word and in `"…"`, `${…}` and `$((…))`: a backslash with the character that
+    /// it quotes, an expansion, or a plain character.
     fn shared(&mut self, quoted: bool) -> Result<PartKind, Failure> {
         let Some(c) = self.peek() else { return Ok(PartKind::Literal) };
         match c {
@@ -233,7 +235,7 @@ impl<'t> Lexer<'t> {
         Ok(PartKind::Backquoted)
     }
 
-    /// Returns the end of a text that ends with a character without a backslash before it.
+    /// Returns the byte offset after the next `close` that no backslash quotes.
     fn closed(&self, from: usize, close: char) -> Result<usize, Failure> {
         let mut chars = self.text[from..].char_indices();
         while let Some((at, c)) = chars.next() {
@@ -421,13 +423,13 @@ pub fn name_length(text: &str) -> usize {
     text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len())
 }
 
-/// Whether a shell takes a text as the name of a variable.
+/// Whether a text is a valid name of a shell variable.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty() && name_length(name) == name.len()
 }
 
-/// If a word begins as an assignment does, returns the name, whether it has an index, whether `+=` appends, and the
-/// length of all that.
+/// If a word begins with `NAME=`, `NAME+=` or `NAME[index]=`, returns the name, whether it has an index, whether `+=`
+/// appends, and the length of that beginning.
 pub fn assigned(word: &str) -> Option<(&str, bool, bool, usize)> {
     let name = &word[..name_length(word)];
     let behind = &word[name.len()..];
@@ -446,12 +448,12 @@ pub fn assigned(word: &str) -> Option<(&str, bool, bool, usize)> {
     (!name.is_empty()).then_some((name, index > 0, length == 2, name.len() + index + length))
 }
 
-/// Whether a text is `NAME=`, to which a list may follow.
+/// Whether a text is the beginning of an assignment, such as `NAME=`, after which a list may follow.
 fn is_assigned(text: &str) -> bool {
     assigned(text).is_some_and(|(.., length)| length == text.len())
 }
 
-/// Adds a part; plain text joins the plain text before it.
+/// Adds a part. Literal text is appended to the literal text directly before it.
 fn push(parts: &mut Vec<Part>, part: Part) {
     match parts.last_mut() {
         Some(last) if last.kind == PartKind::Literal && part.kind == PartKind::Literal => last.span.end = part.span.end,

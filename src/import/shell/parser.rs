@@ -9,7 +9,7 @@ use super::token::{
 };
 use super::{DEEPEST, Failure, Script};
 
-/// Words that begin or end compound commands where a command may begin.
+/// Words that end a list of statements within a compound command, if they are where a command may begin.
 const CLOSERS: &[&str] = &["then", "do", "done", "fi", "elif", "else", "esac", "}"];
 
 /// Parses a text. It never fails: see [`CommandKind::Unknown`].
@@ -17,7 +17,7 @@ pub fn parse(text: &str) -> Script {
     let mut parser = Parser::new(text, 0, 0, lexer::sums(text));
     let mut script = Script::default();
     loop {
-        // Where to go on if this statement is not understood.
+        // The byte offset from which to continue if this statement is not understood.
         let at = parser.ahead.as_ref().map_or(parser.lexer.at, |token| token.span.start);
         let (known, documents) = (parser.tokens.len(), parser.lexer.documents.clone());
         let failure = match parser.statement(&mut script.statements) {
@@ -74,7 +74,7 @@ struct Parser<'t> {
     tokens: Vec<Token>,
     /// A token that was read and not yet taken: never a blank, a continuation or a comment.
     ahead: Option<Token>,
-    /// Where the last token ended that belongs to a command.
+    /// The end of the last token that belongs to a command.
     end: usize,
 }
 
@@ -85,7 +85,7 @@ impl<'t> Parser<'t> {
 
     /// Marks text as not understood: up to the end of the line, or to the end of the text.
     fn unknown(&mut self, failure: Failure, script: &mut Script) {
-        // The text before the first word is understood.
+        // Blanks, comments and line ends before the first word keep their own tokens.
         let mut start = self.lexer.at;
         loop {
             let documents = self.lexer.documents.clone();
@@ -181,7 +181,7 @@ impl<'t> Parser<'t> {
         }))
     }
 
-    /// Takes the next token if it is that.
+    /// Takes the next token if its text is `wanted`. Returns whether it took the token.
     fn taken(&mut self, wanted: &str) -> Result<bool, Failure> {
         let is = self.plain()? == Some(wanted);
         if is {
@@ -190,7 +190,7 @@ impl<'t> Parser<'t> {
         Ok(is)
     }
 
-    /// Takes the next token, which has to be that.
+    /// Takes the next token. Fails if its text is not `wanted`.
     fn expect(&mut self, wanted: &str) -> Result<(), Failure> {
         match self.taken(wanted)? {
             true => Ok(()),
@@ -198,7 +198,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns the failure if another token is expected.
+    /// Returns the failure for a next token that is missing or not allowed here.
     fn failure(&mut self) -> Failure {
         match self.peek() {
             Ok(None) => Failure::Unfinished,
@@ -255,7 +255,7 @@ impl<'t> Parser<'t> {
                 None => {}
                 Some(token) if token.kind == TokenKind::Newline => {
                     self.take()?;
-                    // The bodies of its here-documents belong to it.
+                    // The bodies of its here-documents belong to the statement.
                     self.peek()?;
                     if documents > 0
                         && let Some(body) = self.tokens.iter().rfind(|token| token.kind == TokenKind::HereDocument)
@@ -270,7 +270,7 @@ impl<'t> Parser<'t> {
         Ok(true)
     }
 
-    /// One command of a pipeline.
+    /// Parses one command of a pipeline.
     fn command(&mut self) -> Result<Command, Failure> {
         let mut prefixed = false;
         let mut start = None;
@@ -406,7 +406,7 @@ impl<'t> Parser<'t> {
             self.end = self.lexer.at;
             let span = expression.start - 1..self.lexer.at;
             self.tokens.push(Token { kind: TokenKind::Arithmetic, span });
-            // Variables are set in its expression, which is kept as a word.
+            // The expression may set variables, so it is kept as a word.
             words.push(Word {
                 parts: vec![Part { kind: PartKind::Arithmetic(Vec::new()), span: expression.clone() }],
                 span: expression,
@@ -524,7 +524,7 @@ pub fn assignment(text: &str, word: &Word) -> Option<Assignment> {
     let first = word.parts.first().filter(|part| part.kind == PartKind::Literal)?;
     let written = &text[word.span.clone()];
     let (name, indexed, appends, length) = assigned(written)?;
-    // The name and the sign are not quoted.
+    // In an assignment, the name and the sign are not quoted. Only an index may contain other parts than literal text.
     let indexed_by_parts = indexed && word.span.start + length > first.span.end;
     if word.span.start + length > first.span.end && !indexed_by_parts {
         return None;

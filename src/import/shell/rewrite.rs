@@ -9,7 +9,7 @@ use super::token::{Command, CommandKind, Part, PartKind, Statement, TokenKind, W
 /// The surroundings of an expansion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
-    /// Outside of quotes: a shell splits what it becomes into words.
+    /// Outside of quotes: a shell splits the result of the expansion into words.
     Bare,
     /// Within `"…"`.
     Quoted,
@@ -158,7 +158,7 @@ fn quoted(text: &str, all: &[Part], inside: bool, made: &mut String) -> Option<(
         let written = &text[part.span.clone()];
         match &part.kind {
             PartKind::Literal => {
-                // The next line is usually indented.
+                // The line after the backslash is usually indented: remove the indentation.
                 let written = if joined { written.trim_start_matches([' ', '\t']) } else { written };
                 written.chars().for_each(|c| literal(c, made));
             }
@@ -168,7 +168,7 @@ fn quoted(text: &str, all: &[Part], inside: bool, made: &mut String) -> Option<(
             PartKind::Ansi => super::unquoted(text, std::slice::from_ref(part)).chars().for_each(|c| literal(c, made)),
             PartKind::Double(inner) => quoted(text, inner, true, made)?,
             PartKind::Variable | PartKind::Braced(_) => match reference(written) {
-                // The text after it may be part of a name.
+                // Write braces, because the text after the variable may look like a part of its name.
                 Some((name, false)) => made.extend(["${", name, "}"]),
                 _ => made.push_str(written),
             },
@@ -180,7 +180,7 @@ fn quoted(text: &str, all: &[Part], inside: bool, made: &mut String) -> Option<(
     Some(())
 }
 
-/// A character as it is written within double quotes.
+/// Appends a character as it is written within double quotes.
 fn literal(c: char, made: &mut String) {
     if "\"\\$`".contains(c) {
         made.push('\\');
@@ -188,8 +188,8 @@ fn literal(c: char, made: &mut String) {
     made.push(c);
 }
 
-/// Converts the text within double quotes to the words that a shell makes of a variable with that value outside of
-/// quotes.
+/// Converts the text within double quotes to shell text without quotes. It has the words into which a shell splits the
+/// unquoted use of a variable with this value.
 pub fn without_quotes(inner: &str) -> String {
     let text = format!("\"{inner}\"");
     let tokens = tokenize(&text);

@@ -1,4 +1,4 @@
-//! Arithmetic in shell text whose value can be known without a shell.
+//! Calculates arithmetic in shell text whose result can be known without a shell.
 
 use super::rewrite::{Change, rewrite};
 use super::token::PartKind;

@@ -1,4 +1,4 @@
-//! The lexer and the parser: what scripts become, and that no byte of a text is lost.
+//! Tests of the lexer and the parser: the statements of scripts, and that the tokens contain every byte of a text.
 
 use proptest::prelude::*;
 
@@ -151,7 +151,7 @@ fn whole(text: &str, tokens: &[Token]) {
     }
 }
 
-/// Scripts put together of pieces that open and close things.
+/// Generates scripts from pieces, many of which begin or end a quote, a substitution or a compound command.
 fn scripts() -> impl Strategy<Value = String> {
     let pieces = [
         "a",
@@ -236,7 +236,7 @@ proptest! {
             prop_assert_eq!(statement.joints.len() + 1, statement.commands.len());
             at = statement.span.start;
         }
-        // Every word is in a statement.
+        // Each word is inside a statement.
         for token in script.tokens.iter().filter(|token| matches!(token.kind, TokenKind::Word(_) | TokenKind::Unknown)) {
             let holds = |statement: &Statement| {
                 statement.span.start <= token.span.start && token.span.end <= statement.span.end

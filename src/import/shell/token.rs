@@ -24,7 +24,8 @@ pub enum TokenKind {
     /// A line end that ends a command.
     Newline,
     Word(Word),
-    /// `|`, `&&`, `;;`, `>`, `2>>`, `(`: control operators and redirections, with the file descriptor before these.
+    /// `|`, `&&`, `;;`, `>`, `2>>`, `(`: control operators and redirections. A redirection includes the file descriptor
+    /// before it.
     Operator,
     /// The expression of a command `((…))`, with both pairs of parentheses.
     Arithmetic,
@@ -51,7 +52,7 @@ pub struct Part {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartKind {
-    /// Text that stands for itself, unless a glob character is in it.
+    /// Plain text. It may contain glob characters.
     Literal,
     /// A backslash and the character that it quotes.
     Escaped,
@@ -115,8 +116,8 @@ pub struct Command {
 pub enum CommandKind {
     /// `NAME=value… program arguments…`.
     Simple { assignments: Vec<Assignment>, words: Vec<Word> },
-    /// `if`, `for`, `while`, `until`, `select`, `case`, `{ … }`, `( … )`: all statements in it, in their order, and the
-    /// words outside of these.
+    /// `if`, `for`, `while`, `until`, `select`, `case`, `{ … }`, `( … )`. `variable` is the variable of `for` and
+    /// `select`, `body` has all statements in it, in their order, and `words` has the words outside of the statements.
     Compound { keyword: Keyword, variable: Option<Word>, words: Vec<Word>, body: Vec<Statement> },
     /// `[[ … ]]`.
     Test { words: Vec<Word> },
@@ -173,7 +174,7 @@ impl TokenKind {
 }
 
 impl Word {
-    /// The text of a word in which nothing is quoted and nothing expands.
+    /// Returns the text of a word. None if a part of the word is quoted or expands.
     pub fn literal<'t>(&self, text: &'t str) -> Option<&'t str> {
         self.parts.iter().all(|part| part.kind == PartKind::Literal).then(|| &text[self.span.clone()])
     }
@@ -187,14 +188,15 @@ impl Command {
         Some(all().next()?.span.start..all().last()?.span.end)
     }
 
-    /// Whether a word or a parenthesis of its own ends it.
+    /// Whether the command ends with a word or a parenthesis of its own, such as `fi` or `]]`, so that no separator has
+    /// to follow.
     pub fn is_compound(&self) -> bool {
         matches!(self.kind, CommandKind::Compound { .. } | CommandKind::Function { .. } | CommandKind::Test { .. })
     }
 }
 
 impl Statement {
-    /// The command of a statement that has one only.
+    /// Returns the command of a statement, if the statement has only one.
     pub fn only(&self) -> Option<&Command> {
         match self.commands.as_slice() {
             [command] => Some(command),

@@ -13,7 +13,7 @@ pub struct Plain {
     pub text: String,
     /// Its place in the text.
     pub place: Range<usize>,
-    /// Whether a shell would make something else of it: `$LR`, `*.py`, `~`.
+    /// Whether a shell would replace it by another text, as it does with `$LR`, `*.py` and `~`.
     pub expands: bool,
 }
 
@@ -33,7 +33,7 @@ pub fn words(text: &str) -> Option<Vec<Plain>> {
         match &token.kind {
             TokenKind::Word(word) => words.push(plain(text, token.span.clone(), &word.parts)?),
             TokenKind::Blank | TokenKind::Continuation => {}
-            // Nothing may follow that a shell would run as another command.
+            // After a line end, only blanks may follow: a shell would run any other text as another command.
             TokenKind::Newline if tokens[index..].iter().all(|token| token.kind.is_space()) => {}
             _ => return None,
         }
@@ -52,7 +52,7 @@ fn plain(text: &str, place: Range<usize>, parts: &[Part]) -> Option<Plain> {
     Some(Plain { text: unquoted(text, parts), place, expands })
 }
 
-/// Whether a shell has to run something for a word.
+/// Whether a word contains a command, arithmetic or a list, so that only a shell can compute it.
 fn runs(text: &str, parts: &[Part]) -> bool {
     parts.iter().any(|part| match &part.kind {
         PartKind::Command(_) | PartKind::Backquoted | PartKind::Process(_) | PartKind::List(_) => true,

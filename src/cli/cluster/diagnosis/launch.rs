@@ -139,7 +139,8 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// How many workers of a StatefulSet the spec asks for. Its scale differs before and after the run.
+/// How many workers of a StatefulSet the spec asks for. The launcher scales the StatefulSet, so before and after the
+/// run `spec.replicas` is another number.
 fn replicas(set: &StatefulSet) -> u32 {
     set.metadata.annotations.get(REPLICAS).and_then(|text| text.parse().ok()).or(set.spec.replicas).unwrap_or(1)
 }

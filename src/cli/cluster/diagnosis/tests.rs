@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// 2026-11-26T07:00:00Z.
+/// The time 2026-11-26T07:00:00Z, in seconds since 1970.
 const NOW: i64 = 1_795_676_400;
 
 /// A time so many minutes before now.
@@ -614,7 +614,7 @@ fn who_may_read_less_gets_less_and_is_told() {
     assert_eq!((state.run.as_deref(), state.phase), (Some("abc"), Phase::Running));
     assert_eq!(state.notes.len(), 2);
     assert!(state.notes[1].starts_with("you may not read events, so this may be incomplete"), "{:?}", state.notes);
-    // Only the pods.
+    // The user may read only pods.
     let mut objects = self::objects(&all_ready(2));
     objects.unreadable = vec!["jobs".to_owned(), "statefulsets".to_owned()];
     let state = diagnose(&objects, Subject { job: "gpt", namespace: None, run: None }, Time(NOW));
@@ -645,7 +645,7 @@ fn progress_and_the_time_that_is_left() {
         json!({"step": 300, "steps": 1000, "unit": "step", "progressAt": NOW - 100, "lastEnd": "lost worker a"}),
     );
     let progress = state.progress.unwrap();
-    // 300 steps took 1200 s, so 700 take 2800 s, of which 100 have passed.
+    // 300 steps took 1200 s, so the other 700 steps take 2800 s. 100 s of them have passed since the report.
     assert_eq!((progress.step, progress.steps, progress.seconds_left), (300, Some(1000), Some(2700)));
     assert_eq!(
         (state.held_seconds, state.trained_seconds, state.last_end.as_deref()),

@@ -194,7 +194,7 @@ fn placement(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Refuses a grace period that begins before the training.
+/// Refuses a grace period of `lifecycle.checkpoint` that is as long as the whole training.
 fn checkpoint(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let spec = case.spec;
     let Some(at) = field!(case.lifecycle.checkpoint).filter(|_| super::has_checkpoint(spec)) else { return };

@@ -198,7 +198,7 @@ fn the_checkpoint_signal_reaches_the_ranks() {
     };
     let script = job(json!({}));
     assert!(script.contains("#SBATCH --signal=B:USR1@150\n"), "{script}");
-    // The command of a shell starts its steps itself.
+    // With the launcher `shell`, the command starts the steps itself, and Slurm sends the signal to them.
     assert!(job(json!({"launcher": {"kind": "shell"}, "slurm": {}})).contains("#SBATCH --signal=USR1@120\n"));
     assert!(!super::script(&plan(&json!({}))).contains("--signal"));
 
@@ -249,7 +249,7 @@ fn jobs_of_an_array_keep_their_index() {
     assert_eq!(value(""), "it's 0");
 }
 
-/// The command that follows the output reads the file in which it is.
+/// The report's command that follows the output reads the file that `--output` names.
 #[test]
 fn the_output_is_followed_where_it_is() {
     let output = |args: Json| super::output(&plan(&json!({"slurm": {"args": args}})).spec);

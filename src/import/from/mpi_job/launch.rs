@@ -64,7 +64,7 @@ fn slots_outcome(job: &Node, slots: u32, gpus: u32, context: &mut Context<'_>) {
     }
 }
 
-/// Reports commands of the launcher's script that concern sshd on the workers.
+/// Reports options of ssh in the launcher's script, because khorovod configures ssh itself.
 fn script(context: &mut Context<'_>, place: &Place) {
     let Some(text) = context.spec.get(field::COMMAND).and_then(Json::as_str) else { return };
     if text.contains("ssh -") || text.contains("plm_rsh_args") {

@@ -13,10 +13,11 @@ use khorovod_compiler::yaml::Node;
 /// The note for a name that cannot be replaced.
 const OTHERS: &str = "it contains the name of a pod of the operator, and the pods have other names now: /horovod/generated/hostfile in the launcher lists those of the workers";
 
-/// A variable that has to change, and its new value as shell text.
+/// A variable that cannot keep its value, and its new value as shell text. None if there is no new value.
 pub type Gone = (String, Option<String>);
 
-/// Records the outcomes of variables with such names, and of the launch. Runs before other variables are imported.
+/// Records the outcomes of variables, and of a launch line, that contain names of the operator's pods. Returns these
+/// variables. Runs before other variables are imported.
 pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>) -> Vec<Gone> {
     let name = job.get("metadata").and_then(|node| node.get("name")).and_then(text).unwrap_or_default();
     let names = |text: &str| text.contains(&format!("{name}-worker-")) || text.contains(&format!("{name}-launcher"));
@@ -27,7 +28,8 @@ pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>
     if let Some(node) = replicas.iter().find_map(|replica| replica.field("command")).filter(|_| in_launch) {
         context.report(format!("Launcher: {name}-…"), node.span, Verdict::Changed, field::COMMAND, OTHERS);
     }
-    // The name of the launcher does not contain that of a worker.
+    // Only a worker can compute the name of the first worker from its own name, so the command has to run only in
+    // workers.
     let in_workers =
         context.spec.get(field::LAUNCHER_KIND).is_none() && context.spec.get(field::LAUNCHER_RUNS_RANKS).is_none();
     let mut gone: Vec<Gone> = Vec::new();
@@ -57,7 +59,7 @@ fn first(value: &str, job: &str) -> Option<String> {
     (whole && plain(before) && plain(after)).then(|| format!("\"{before}{FIRST_WORKER}{after}\""))
 }
 
-/// Moves these variables from the environment into the command of the ranks.
+/// Removes the variables from `spec.env`, and puts those with a new value into the command of the ranks.
 pub fn put(gone: Vec<Gone>, context: &mut Context<'_>) {
     let mut lines = String::new();
     for (name, value) in gone {

@@ -8,7 +8,7 @@ use khorovod_compiler::yaml::{self, Entry, Kind, Node};
 /// The key of the other documents in the tree that [`stream`] returns.
 pub const BESIDE: &str = "beside";
 
-/// Returns the MPIJob of a file. The other documents are below a key of their own.
+/// Returns the MPIJob of a file, with the other documents of the file below the key [`BESIDE`].
 pub fn stream(body: &str, span: Span, problems: &mut Vec<Problem>) -> Option<Node> {
     let (mut job, mut others) = (None, Vec::new());
     let before = problems.len();

@@ -32,7 +32,7 @@ impl<'a> Jsonnet<'a> {
         }
         let node = self.value()?;
         self.blank();
-        // Only the name may follow.
+        // After `local NAME = {…};`, only the name may follow.
         let rest = self.rest().trim_start_matches(';').trim();
         if rest.contains(['{', '[', '(']) || !local && !rest.is_empty() { Err(COMPUTED) } else { Ok(node) }
     }

@@ -10,7 +10,7 @@ use khorovod_compiler::yaml::{self, Entry, Kind, Node};
 
 use crate::codes::{BAD_VALUE, NOTHING, TEMPLATE};
 
-/// The prefix of keys for commands that do not concern the component.
+/// The prefix of the keys for commands between the `ks` lines, which set no parameter.
 pub const COMMAND: &str = "$ ";
 
 /// Returns the parameters of the component as a map.

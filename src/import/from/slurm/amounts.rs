@@ -111,7 +111,7 @@ pub fn signal(value: &str) -> Option<(&'static str, u32)> {
     Some((signal, seconds.parse().ok()?))
 }
 
-/// Checks that one node can have so many GPUs.
+/// Checks that a number of GPUs is possible on one node.
 pub fn of_one(gpus: u32) -> Result<u32, String> {
     if gpus <= 64 { Ok(gpus) } else { Err(format!("{gpus} GPUs are more than any node has")) }
 }

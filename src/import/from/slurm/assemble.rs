@@ -174,7 +174,7 @@ impl Script<'_, '_, '_> {
                 }
                 self.resources.put(self.context, u32::from(agents));
                 let world = self.resources.world();
-                // Both start one rank per GPU, whatever the number of tasks is.
+                // torchrun and deepspeed start one rank per GPU, whatever the number of tasks is.
                 let counts = agents || read.kind == "deepspeed" && world.gpus > 0;
                 let by_tasks = read.np.is_none() && read.per_host.is_none() && !counts;
                 let finds_hosts = read.finds_hosts();
@@ -292,7 +292,8 @@ impl Script<'_, '_, '_> {
         self.srun(srun);
     }
 
-    /// Sets that srun starts the ranks under Slurm, if it does in the script, and its options.
+    /// Sets `slurm.srun` with its options, if srun starts the ranks in the script: then it also starts them if the new
+    /// job is rendered for Slurm.
     fn srun(&mut self, starts: bool) {
         if !starts {
             return;

@@ -167,7 +167,7 @@ fn simple(text: &str) -> Kind {
             Kind::Export(rest[1..].iter().map(|word| word.text.clone()).collect())
         }
         ("export", _) => Kind::Assign(rest[1..].iter().filter_map(pair).collect()),
-        // `: ${A:=b}` sets a variable that has no value.
+        // `: ${A:=b}` sets A to b if A has no value.
         (":", _) => Kind::Assign(rest[1..].iter().filter_map(fallback).collect()),
         ("module" | "ml", _) => module(rest),
         ("cd", folder) if rest.len() == 2 => match folder {
@@ -318,7 +318,7 @@ pub fn is_folder(path: &str) -> bool {
 fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
     let whole = || Srun::of(text).kind();
     let plain: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
-    // A step of several programs: from a file, or separated by `:`.
+    // One srun may start several programs: they are in a file, or separated by `:`.
     if plain.iter().any(|word| word == ":" || word == "--multi-prog") {
         return whole();
     }
@@ -367,7 +367,7 @@ fn options_only(words: &[Word]) -> Option<bool> {
     if !variable(first) || rest.first().is_none_or(|word| !option(word) && !starts(word)) {
         return Some(false);
     }
-    // Options are certain only if a known program follows.
+    // The variable certainly holds options only if a known program follows it.
     rest.iter().find(|word| !option(word)).filter(|word| starts(word)).map(|_| true)
 }
 

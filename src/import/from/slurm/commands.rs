@@ -46,7 +46,7 @@ impl Script<'_, '_, '_> {
             Kind::Assign(pairs) if self.launch.is_none() => {
                 launch_pieces::learn(&filled, &mut self.texts);
                 launch_pieces::learn(text, &mut self.written);
-                // A condition may append to the variable.
+                // Forget variables that a condition, a loop or a function may also change.
                 self.texts.retain(|(name, _)| !self.changing.contains(name));
                 self.assign(text, pairs, row);
             }
@@ -111,14 +111,16 @@ impl Script<'_, '_, '_> {
         self.setup.iter().any(|line| line.value.is_none() && !preparation::is_flags(&line.text))
     }
 
-    /// Classifies a line after variables that hold several words of it are replaced, if it is a launch then.
+    /// Replaces variables that hold several words of a line, and classifies the result. None if nothing is replaced, or
+    /// if the result starts no program.
     fn put_together(&self, line: &str) -> Option<Kind> {
         let whole = launch_pieces::spliced(line, &self.texts);
         let kind = classify::kind(&self.filled(&whole));
         (whole != line && matches!(kind, Kind::Launch(_) | Kind::Program)).then_some(kind)
     }
 
-    /// Marks variables that hold words of the launch: nothing else needs them.
+    /// Marks the lines of the setup that only set variables with words of the launch, so that such a line can be
+    /// dropped.
     fn pieces(&mut self, launch: &str) {
         let mut uses = shell_text::named(launch);
         for line in self.setup.iter_mut().rev() {
@@ -195,7 +197,8 @@ impl Script<'_, '_, '_> {
         let made = made.filter(|name| !text.starts_with("export") && !self.is_exported_above(name));
         // An array cannot be exported.
         let as_it_is = text.starts_with("export") || text.starts_with(':') || pairs.is_empty() || text.contains("=(");
-        // Programs may read the variable. Search paths are different in an image.
+        // Programs may read an exported variable, so its outcome is `Changed`. A search path is `Kept`, because an
+        // image has its own.
         let read = text.starts_with("export") && !text.contains("PATH=");
         let text = if as_it_is { text.to_owned() } else { format!("export {text}") };
         self.setup.push(Setup { name: made, ..Setup::new(text, row) });
@@ -231,7 +234,7 @@ impl Script<'_, '_, '_> {
             }
         }
         if !names.iter().all(|name| self.env.iter().any(|(known, ..)| known == name)) {
-            // Any program may read it from now on.
+            // Without a name, a line of the setup is never dropped: from now on, any program may read the variable.
             self.setup
                 .iter_mut()
                 .filter(|line| line.name.as_ref().is_some_and(|name| names.contains(name)))

@@ -29,10 +29,10 @@ impl Script<'_, '_, '_> {
         }
         let known: HashSet<&str> = self.env.iter().map(|(name, ..)| name.as_str()).collect();
         let prepared = |name: &str| known.contains(name) || self.setup.iter().any(|line| line.sets(name));
-        // A list cannot be exported.
+        // bash cannot export an array.
         let list = |name: &str| self.parts.iter().any(|part| part.effects.arrays.contains(name));
         let of_launch = shell_text::named(uses).into_iter().filter(|name| !prepared(name) || list(name));
-        // The lines of the setup run in one shell.
+        // A line of the setup may use an array of an earlier line, because all these lines run in one shell.
         let of_setup: BTreeSet<String> = self.setup.iter().flat_map(|line| shell_text::names(&line.text)).collect();
         let of_setup = of_setup.into_iter().filter(|name| !prepared(name));
         let name = of_launch.chain(of_setup).find(|name| said(name))?;
@@ -110,8 +110,9 @@ impl Script<'_, '_, '_> {
         (self.names_behind(kept.union(&pieces).cloned().collect(), &pieces), all)
     }
 
-    /// Adds the variables from which the script computes those of a list. Exported variables, and those of `cd`, are in
-    /// the list, too. `pieces`: variables whose values are known, so that what is in them does not count.
+    /// Adds to `names` the variables from which the script computes them. Also adds exported variables, and the
+    /// variables in their lines and in lines of `cd`. Lines that only set variables in `pieces` are skipped, because
+    /// the values of these variables are known.
     fn names_behind(&self, mut names: BTreeSet<String>, pieces: &BTreeSet<String>) -> BTreeSet<String> {
         for part in self.parts.iter().rev() {
             let text = &self.text[part.place.clone()];

@@ -7,7 +7,7 @@ use super::Script;
 use crate::launch::files::{is_on_nodes, is_relative, words};
 use crate::launch::program;
 
-/// A row names at most so many files.
+/// The maximum number of files that a row names.
 const MOST: usize = 6;
 
 impl Script<'_, '_, '_> {

@@ -19,7 +19,8 @@ pub enum Held {
 /// Variables and their values.
 pub type Known = Vec<(String, Held)>;
 
-/// The limit for the length of a value: values may contain others repeatedly.
+/// The maximum length of a value in bytes. A value may contain other values several times, so lengths can grow
+/// exponentially.
 const LONGEST: usize = 32 << 10;
 
 /// Records the variable that a line sets, if the value is several words, and otherwise removes it.

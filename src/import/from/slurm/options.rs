@@ -8,7 +8,8 @@ use crate::option_table::{Row, names, row};
 #[derive(Debug, Clone, Copy)]
 pub enum Meaning {
     Nodes,
-    /// A number or an amount of memory: where it is kept, the field of the spec, and how that differs.
+    /// A number (`Count`) or an amount of memory (`Memory`): where [`Resources`] holds it, the field of the spec, and
+    /// how the spec expresses it in another way.
     Count(fn(&mut Resources) -> &mut Option<u32>, &'static str, &'static str),
     Memory(fn(&mut Resources) -> &mut Option<u64>, &'static str, &'static str),
     Gres,

@@ -133,7 +133,7 @@ impl Script<'_, '_, '_> {
             return self
                 .lost(row, "spec.lifecycle.checkpoint.signal can only be SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2");
         };
-        // The maximum of the field.
+        // `gracePeriod` is at most one hour.
         let period = format_duration(seconds.clamp(1, 3_600).into());
         self.context.spec.put(field::LIFECYCLE_CHECKPOINT_SIGNAL, signal, &option.said);
         self.context.spec.put(field::LIFECYCLE_CHECKPOINT_GRACE_PERIOD, period, &option.said);

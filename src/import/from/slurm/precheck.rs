@@ -95,7 +95,8 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
     false
 }
 
-/// Refuses a file that only has lines of sbatch: the script is needed. Returns whether it did.
+/// Refuses a file that only submits another script with sbatch, because that script is needed. Returns whether the file
+/// is refused.
 fn hands_on(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) -> bool {
     let of_sbatch = |part: &&Part| text[part.place.clone()].trim_start_matches("$ ").starts_with("sbatch ");
     let mut lines = parts.iter().filter(of_sbatch);
@@ -123,7 +124,7 @@ fn hands_on(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) 
 fn holes(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) -> bool {
     let before = context.problems.len();
     for part in parts {
-        // A directive is not a comment.
+        // `hole` skips comments, so pass the text of a directive without `#SBATCH`.
         let skip = if matches!(part.kind, script::Kind::Directive(_)) { "#SBATCH".len() } else { 0 };
         let start = part.place.start + skip;
         if let Some(place) = hole(&text[start..part.place.end]) {

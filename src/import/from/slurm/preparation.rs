@@ -58,8 +58,8 @@ pub fn is_flags(line: &str) -> bool {
     matches!(classify::kind(line), classify::Kind::Flags)
 }
 
-/// Whether a line fails only if the environment is not ready. A line such as `[ -n "$DEBUG" ] && export LOG=1` fails in a
-/// script that works.
+/// Whether a line fails only if the environment is not ready. A line such as `[ -n "$DEBUG" ] && export LOG=1` is
+/// different: it also fails in scripts that work.
 pub fn fails_only_if_unready(line: &str) -> bool {
     const WORDS: &[&str] =
         &["source", ".", "conda", "mamba", "micromamba", "spack", "module", "ml", "cd", "export", "set", "trap"];

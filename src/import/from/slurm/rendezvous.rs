@@ -1,4 +1,4 @@
-//! Imports ranks that srun starts and that find each other by `MASTER_ADDR`, as those of PyTorch do, and not by MPI.
+//! Imports ranks that srun starts and that do not find each other by MPI but by `MASTER_ADDR`, as PyTorch does.
 //!
 //! torchrun numbers such ranks in pods as well as under Slurm, so it starts them in both.
 
@@ -48,7 +48,8 @@ impl Script<'_, '_, '_> {
             "torchrun",
             "the ranks find each other by MASTER_ADDR; torchrun numbers them as srun did",
         );
-        // The agents of torchrun use MASTER_PORT, so the ranks get the port of the script, or another one.
+        // The agents of torchrun use MASTER_PORT, so the ranks need another port: the one in the script, or else
+        // MASTER_PORT + 1.
         let port = self.env.iter().find(|(name, ..)| name == "MASTER_PORT").map(|(_, port, _)| port.as_str());
         let port = port.filter(|port| port.parse::<u16>().is_ok()).unwrap_or("$((MASTER_PORT + 1))");
         let world = world.map_or(String::new(), |world| format!(" WORLD_SIZE={world}"));

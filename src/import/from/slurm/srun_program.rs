@@ -1,5 +1,5 @@
-//! Recognises the kind of a program that srun starts: in a container, with a launcher of its own, or by Slurm's
-//! variables.
+//! Recognises the kind of a program that srun starts: whether it runs in a container, starts more processes itself, or
+//! finds its rank by Slurm's variables.
 
 use crate::shell::words;
 use crate::shell_text::Hidden;
@@ -67,7 +67,7 @@ pub fn unwrapped(line: &str) -> (Option<Wrap>, String) {
     let hidden = Hidden::of(line);
     let Some(words) = words(&hidden.text) else { return (None, line.to_owned()) };
     let text = |at: usize| words.get(at).map(|word| word.text.as_str());
-    // Wrappers of a site, as those of CSC, choose the image themselves.
+    // Wrapper scripts of a site, such as those of CSC, choose the image themselves.
     let (mut at, valued, named) = match (text(0), text(1)) {
         (Some("apptainer" | "singularity"), Some("exec" | "run")) => (2, VALUED, 1),
         (Some("apptainer_wrapper" | "singularity_wrapper"), Some("exec" | "run")) => (2, VALUED, 0),

@@ -1,5 +1,5 @@
-//! Imports a whole script unchanged. If Slurm gives it one task on one node, the single rank runs it, otherwise the
-//! launcher.
+//! Imports a whole script unchanged. If the script requests one task on one node, the single rank runs it. Otherwise
+//! the launcher runs it.
 
 use super::classify::{self, Kind};
 use super::script;
@@ -50,7 +50,8 @@ impl Script<'_, '_, '_> {
                     self.env.extend(pairs.into_iter().map(|(name, value)| (name, value.unwrap_or_default(), row)));
                     continue;
                 }
-                // The image contains it; under Slurm it runs first.
+                // The image contains the software that this line loads. Under Slurm, the line runs before the script,
+                // in the setup.
                 _ if ranks && first && preparation::loads(text) => {
                     kept.push(row);
                     continue;
@@ -81,7 +82,8 @@ impl Script<'_, '_, '_> {
 }
 
 impl Script<'_, '_, '_> {
-    /// Takes back what the options of the srun that starts the ranks set: they stay in the script.
+    /// Restores the state before the options of the srun that starts the ranks, because these options stay in the
+    /// script.
     fn forget_step(&mut self) {
         let Some(before) = self.before_step.take() else { return };
         (self.resources, self.nodes, self.tasks) = (before.resources, before.nodes, before.tasks);
@@ -95,7 +97,7 @@ impl Script<'_, '_, '_> {
     }
 }
 
-/// Whether a text starts something on other nodes, or with a launcher, which a rank of MPI cannot run.
+/// Whether a text starts programs on other nodes or with a launcher. An MPI rank cannot run such a text.
 fn reaches(text: &str) -> bool {
     let others = ["ssh", "pdsh", "clush", "sbatch", "salloc"];
     let mut words = text.split(|c: char| c.is_whitespace() || ";&|()`\"'".contains(c));

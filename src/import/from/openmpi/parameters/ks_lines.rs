@@ -43,7 +43,7 @@ fn command_end(text: &str, from: usize, tokens: &[Token]) -> (usize, usize) {
         let ends = match token.kind {
             TokenKind::Newline => true,
             TokenKind::Operator => [";", "&&"].contains(&&text[token.span.clone()]),
-            // The line end after it belongs to it.
+            // A comment takes the line end after it, so the next command begins in the next line.
             TokenKind::Comment => {
                 let next = text[token.span.end..].find('\n').map_or(text.len(), |end| token.span.end + end + 1);
                 return (token.span.start, next);
@@ -57,8 +57,8 @@ fn command_end(text: &str, from: usize, tokens: &[Token]) -> (usize, usize) {
     (text.len(), text.len())
 }
 
-/// Returns the range of a backslash at the end of a command and the blanks after it. Because of the blanks, it does not
-/// join the lines.
+/// Returns the range of a backslash at the end of a command and the blanks after it. Because of the blanks, the
+/// backslash does not join the lines.
 fn blank_behind(command: &str) -> Option<Range<usize>> {
     let bare = command.trim_end();
     let slashes = bare.len() - bare.trim_end_matches('\\').len();
@@ -118,7 +118,7 @@ impl Lines {
         }
     }
 
-    /// Adds a command that does not concern the component, for the report.
+    /// Adds a command that sets no parameter, for the report.
     fn beside(&mut self, line: &str, start: usize) {
         let line = line.trim();
         if line.is_empty() {
@@ -149,8 +149,8 @@ impl Lines {
         }
     }
 
-    /// Reads an assignment with arithmetic in it, or with a placeholder. A placeholder is reported where the variable
-    /// is used.
+    /// Reads a line that cannot be split into words. It may be an assignment with arithmetic or with a placeholder. A
+    /// placeholder is reported where the variable is used.
     fn odd(&mut self, line: &str, start: usize) {
         let Some((name, value)) = line.split_once('=').filter(|(name, _)| is_name(name)) else {
             return self.beside(line, start);
@@ -194,7 +194,8 @@ impl Lines {
     fn set(&mut self, name: &str, word: &Word, start: usize, problems: &mut Vec<Problem>) {
         let span = Span { start: start + word.place.start, end: start + word.place.end, ..self.span };
         let text = self.filled(&word.text);
-        // A launch line may contain variables, other values may not.
+        // The launch line may contain variables, which a shell expands. The value of `secret` is not used. Other values
+        // may not contain variables.
         if word.expands && !matches!(name, "exec" | "secret") && text.contains('$') {
             let unset = variable(&text).unwrap_or("NAME");
             let problem = Problem::new(&TEMPLATE, span, format!("`{name}` uses a variable that the file does not set"));
