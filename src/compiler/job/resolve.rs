@@ -246,7 +246,7 @@ fn elastic(given: &declare::Elastic, defaults: &mut Defaults) -> Elastic {
 fn ssh(body: &declare::Body, defaults: &mut Defaults) -> Ssh {
     let (given, none) = (section(body.ssh.as_ref()), declare::Ssh::default());
     let kind = body.launcher.as_ref().map(|launcher| launcher.kind().value.0);
-    if kind == Some(LauncherKind::Torchrun) {
+    if kind.is_some_and(LauncherKind::has_agents) {
         return Ssh { port: port(none.port().value), secret: None, user: none.user().value.0 };
     }
     Ssh {

@@ -58,7 +58,7 @@ impl<'a> PodKind<'a> {
         match self {
             Self::Worker(_) => "/etc/khorovod/scripts/worker.sh",
             Self::Launcher => "/etc/khorovod/scripts/launcher.sh",
-            Self::Index(_) if plan.shape == Shape::Torchrun => "/etc/khorovod/scripts/torchrun.sh",
+            Self::Index(_) if plan.shape == Shape::Agents => "/etc/khorovod/scripts/agent.sh",
             Self::Index(_) => "/etc/khorovod/scripts/indexed.sh",
         }
     }

@@ -113,6 +113,8 @@ fn mark_as_trainer(job: &mut Json) -> Json {
 fn framework(kind: LauncherKind) -> &'static str {
     match kind {
         LauncherKind::Torchrun => "torch",
+        LauncherKind::Jax => "jax",
+        LauncherKind::Tensorflow => "tensorflow",
         LauncherKind::Deepspeed => "deepspeed",
         LauncherKind::Horovodrun => "horovod",
         LauncherKind::Mpirun | LauncherKind::Shell => "mpi",

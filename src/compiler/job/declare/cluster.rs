@@ -152,7 +152,7 @@ shape! {
         "retries" retries: Int<0, 1000>, default 3, example 0;
         /// An attempt that ran this long resets the number of failed attempts. With `never`, all failed attempts of the run count.
         "retriesResetAfter" retries_reset_after: PeriodOrNever, default "1h", example "6h";
-        /// Exit codes of the training after which no further attempt starts. Not with torchrun, which does not pass on the exit codes of its ranks.
+        /// Exit codes of the training after which no further attempt starts. Not with torchrun, jax and tensorflow, whose agents do not pass on the exit codes of their ranks.
         "finalExitCodes" final_exit_codes: Vec<At<Int<1, 255>>>, example json!([2, 64]);
         /// How long Kubernetes keeps the finished Job. The other objects stay until you delete them.
         "ttlAfterFinished" ttl_after_finished: Duration, example "1h";

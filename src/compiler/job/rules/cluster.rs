@@ -4,7 +4,7 @@ use super::Case;
 use crate::job::declare::Image;
 use crate::job::declare::scalars::ImageName;
 use crate::job::types::KubeVersion;
-use crate::job::types::spec::{LauncherKind, LauncherPod, Scheduling};
+use crate::job::types::spec::{LauncherPod, Scheduling};
 use crate::problem::{Problem, codes};
 
 codes! {
@@ -53,11 +53,11 @@ fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let message = format!("{what} needs Kubernetes {needs}, and `--kube-version` is {}", case.kube_version);
         let Scheduling { gang, local_queue, suspend, .. } = &case.spec.scheduling;
         let queued = gang.is_some() || local_queue.is_some() || *suspend;
-        let alone = case.spec.launcher.kind == LauncherKind::Torchrun || queued && case.spec.target.own_workloads;
+        let alone = case.spec.launcher.kind.has_agents() || queued && case.spec.target.own_workloads;
         let problem = Problem::new(&KUBE_VERSION, span, message);
         problems.push(match case.spec.launcher.runs_in {
             LauncherPod::FirstWorker if alone => {
-                problem.hint("use a newer `--kube-version`: torchrun, a gang, Kueue and `suspend` need `launcher.runsIn: firstWorker`")
+                problem.hint("use a newer `--kube-version`: torchrun, jax, tensorflow, a gang, Kueue and `suspend` need `launcher.runsIn: firstWorker`")
             }
             LauncherPod::FirstWorker => {
                 problem.hint("write `launcher: {runsIn: ownPod}`, or use a newer `--kube-version`")

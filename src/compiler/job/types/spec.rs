@@ -201,7 +201,39 @@ pub enum LauncherKind {
     Horovodrun,
     Torchrun,
     Deepspeed,
+    Jax,
+    Tensorflow,
     Shell,
+}
+
+impl LauncherKind {
+    /// Its name in the spec.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mpirun => "mpirun",
+            Self::Horovodrun => "horovodrun",
+            Self::Torchrun => "torchrun",
+            Self::Deepspeed => "deepspeed",
+            Self::Jax => "jax",
+            Self::Tensorflow => "tensorflow",
+            Self::Shell => "shell",
+        }
+    }
+
+    /// Whether an agent in each pod starts the ranks, without ssh and without MPI.
+    pub fn has_agents(self) -> bool {
+        self == Self::Torchrun || self.starts_processes()
+    }
+
+    /// Whether a program with options starts the ranks.
+    pub fn takes_args(self) -> bool {
+        self != Self::Shell && !self.starts_processes()
+    }
+
+    /// Whether khorovod itself starts the ranks of each pod, and not a program of the framework.
+    pub fn starts_processes(self) -> bool {
+        matches!(self, Self::Jax | Self::Tensorflow)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
