@@ -11,10 +11,12 @@ fn found(args: &str, metadata: &str, spec: &str) -> Vec<&'static str> {
 /// Like [`found`], with the message of each problem.
 fn said(args: &str, metadata: &str, spec: &str) -> Vec<(&'static str, String)> {
     let mut inputs = Inputs::default();
-    match args.split_once(' ') {
-        Some(("--target", name)) => inputs.target = name.parse().unwrap(),
-        Some(("--kube-version", version)) => inputs.kube_version = version.parse().unwrap(),
-        _ => assert_eq!(args, ""),
+    for option in args.split_whitespace().collect::<Vec<_>>().chunks(2) {
+        match option {
+            ["--target", name] => inputs.target = name.parse().unwrap(),
+            ["--kube-version", version] => inputs.kube_version = version.parse().unwrap(),
+            other => panic!("{other:?}"),
+        }
     }
     let given = |field: &str| spec.lines().any(|line| line.starts_with(field));
     let usual = [("image", "a:1"), ("command", "[train]"), ("workers", "{replicas: 2}")];
@@ -95,6 +97,10 @@ const BESIDE: &[(&str, &str, &str)] = &[
     ("", "env: {TF_CONFIG: a}\nlauncher: jax", ""),
     ("", "env: {JAX_PROCESS_ID: '1'}\nlauncher: jax", "reserved-variable"),
     ("", "lifecycle: {finalExitCodes: [3]}\nlauncher: jax", "no-effect"),
+    ("--kube-version 1.35", "scheduling: {gang: native}", "kube-version"),
+    ("--kube-version 1.36", "scheduling: {gang: native}", ""),
+    ("--kube-version 1.37 --target jobset", "scheduling: {gang: native}", "target-cannot"),
+    ("--kube-version 1.37 --target mpijob", "scheduling: {gang: native}", "target-cannot"),
     ("", "workers: {groups: [{name: a, replicas: 1}]}\nlauncher: tensorflow", "wrong-launcher-pod"),
     ("", "ssh: {user: root}", "ssh-user"),
     ("", "ssh: {user: root}\nsecurity: {podSecurityLevel: baseline, runAsUser: 0}", ""),

@@ -32,7 +32,7 @@ fn what_may_change_in_place_does() {
 const REFUSED: &[(&dyn Target, &str, &str)] = &[
     (targets::MPI_JOB, "  workers: {replicas: 2}\n  launcher: torchrun\n", "torchrun"),
     (targets::MPI_JOB, "  workers: {replicas: 2}\n  launcher: jax\n", "`jax`"),
-    (targets::SLURM, "  workers: {replicas: 2}\n  launcher: tensorflow\n", "SlurmClusterResolver"),
+    (targets::SLURM, "  workers: {replicas: 2}\n  launcher: tensorflow\n", "launcher: tensorflow"),
     (targets::MPI_JOB, "  workers: {groups: [{name: a, replicas: 2}]}\n", "workers.groups"),
     (
         targets::MPI_JOB,

@@ -29,6 +29,7 @@ use super::declare;
 use super::declare::OrDefault;
 use super::declare::scalars::{Int, Table};
 use super::read::At;
+use super::types::KubeVersion;
 use super::types::spec::*;
 use super::types::target::Facts;
 
@@ -85,11 +86,11 @@ impl Defaults {
 }
 
 /// Resolves a document that was read.
-pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
+pub fn resolve(job: &declare::TrainingJob, target: &'static Facts, kube_version: KubeVersion) -> Spec {
     let mut defaults = Defaults::default();
     let (body, metadata) = (&*section(job.spec.as_ref()), section(job.metadata.as_ref()));
 
-    let scheduling = scheduling(body);
+    let scheduling = scheduling(body, kube_version);
     let launcher = launcher(body, target, &scheduling, &mut defaults);
     let runs_in = launcher.runs_in;
     if runs_in == LauncherPod::FirstWorker || launcher.runs_ranks {

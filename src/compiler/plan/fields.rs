@@ -159,8 +159,13 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     self::storage(&mut list, storage);
     self::collective(&mut list, collective);
     self::placement(&mut list, placement);
-    let Scheduling { gang, volcano_queue, local_queue, suspend, scheduler_name } = scheduling;
-    let gang = gang.map(|gang| if gang == Gang::Volcano { "volcano" } else { "coscheduling" });
+    // The version of Kubernetes changes the version of the PodGroup, but no pod.
+    let Scheduling { gang, volcano_queue, local_queue, suspend, scheduler_name, kube_version: _ } = scheduling;
+    let gang = gang.map(|gang| match gang {
+        Gang::Volcano => "volcano",
+        Gang::Coscheduling => "coscheduling",
+        Gang::Native => "native",
+    });
     // Pods contain the name of their PodGroup. A target that is a gang itself has no PodGroup.
     list.optional_if(!spec.target.is_gang, "scheduling.gang", gang);
     list.optional_if(fixed("scheduling.volcanoQueue"), "scheduling.volcanoQueue", volcano_queue.as_ref());

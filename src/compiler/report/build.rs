@@ -349,8 +349,16 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
         }
     }
     if let Some(gang) = spec.scheduling.gang {
-        let gang = if gang == Gang::Volcano { "Volcano" } else { "coscheduling" };
-        notes.push(format!("gang: {gang} schedules all pods together or none"));
+        notes.push(match gang {
+            Gang::Volcano => "gang: Volcano schedules all pods together or none".to_owned(),
+            Gang::Coscheduling => "gang: coscheduling schedules all pods together or none".to_owned(),
+            Gang::Native => {
+                let (version, gates) = spec.scheduling.native_gang();
+                format!(
+                    "gang: Kubernetes schedules all pods together or none; its API server needs --runtime-config={version}=true, and its API server and scheduler --feature-gates={gates}"
+                )
+            }
+        });
     } else if spec.target.is_gang {
         notes.push(format!("gang: {} schedules all pods together or none", description.controller));
     }

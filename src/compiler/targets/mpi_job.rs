@@ -2,7 +2,7 @@
 //! launcher ends. The pods run khorovod's scripts, which read the keys from the path at which the operator mounts them.
 
 use super::Target;
-use super::refusal::{refuse_spares, refuse_too_many_workers, refuse_worker_claims, report};
+use super::refusal::{refuse_native_gang, refuse_spares, refuse_too_many_workers, refuse_worker_claims, report};
 use crate::job::target::{Facts, JOB_POD, SshKeys};
 use crate::job::valid::LauncherPod;
 use crate::job::{Case, field, key};
@@ -75,6 +75,7 @@ impl Target for MpiJob {
                 ),
                 refuse_worker_claims(case, "an MPIJob"),
                 refuse_spares(case, "an MPIJob"),
+                refuse_native_gang(case, "an MPIJob"),
                 // The operator lists every worker twice in one ConfigMap, by its full name.
                 refuse_too_many_workers(case, |host, name| 2 * (host + name + 40), "the MPI Operator"),
             ],

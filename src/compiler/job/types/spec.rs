@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
+use super::KubeVersion;
 use super::quantity::Quantity;
 use super::target::Facts;
 
@@ -361,12 +362,26 @@ pub struct Scheduling {
     pub suspend: bool,
     /// `schedulerName`; for a gang already the gang's own scheduler.
     pub scheduler_name: Option<String>,
+    /// The version of Kubernetes, on which the version of the PodGroup of [`Gang::Native`] depends.
+    pub kube_version: KubeVersion,
+}
+
+impl Scheduling {
+    /// The version of the PodGroup of [`Gang::Native`], and the feature gates that it needs. Both are off by default.
+    pub fn native_gang(&self) -> (&'static str, &'static str) {
+        match self.kube_version.minor {
+            0..=36 => ("scheduling.k8s.io/v1alpha2", "GenericWorkload=true,GangScheduling=true"),
+            _ => ("scheduling.k8s.io/v1beta1", "GenericWorkload=true"),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gang {
     Volcano,
     Coscheduling,
+    /// The PodGroup of Kubernetes itself.
+    Native,
 }
 
 #[derive(Debug, Clone, Default)]
