@@ -11,10 +11,12 @@ fn found(args: &str, metadata: &str, spec: &str) -> Vec<&'static str> {
 /// Like [`found`], with the message of each problem.
 fn said(args: &str, metadata: &str, spec: &str) -> Vec<(&'static str, String)> {
     let mut inputs = Inputs::default();
-    match args.split_once(' ') {
-        Some(("--target", name)) => inputs.target = name.parse().unwrap(),
-        Some(("--kube-version", version)) => inputs.kube_version = version.parse().unwrap(),
-        _ => assert_eq!(args, ""),
+    for option in args.split_whitespace().collect::<Vec<_>>().chunks(2) {
+        match option {
+            ["--target", name] => inputs.target = name.parse().unwrap(),
+            ["--kube-version", version] => inputs.kube_version = version.parse().unwrap(),
+            other => panic!("{other:?}"),
+        }
     }
     let given = |field: &str| spec.lines().any(|line| line.starts_with(field));
     let usual = [("image", "a:1"), ("command", "[train]"), ("workers", "{replicas: 2}")];
@@ -75,6 +77,31 @@ const BESIDE: &[(&str, &str, &str)] = &[
     ("", "storage: [{name: a, mountPath: /data, readOnly: false, s3: {bucket: sets}}]", ""),
     ("", "observability: {metrics: {port: 29400}}", ""),
     ("", "observability: {metrics: {port: 29400}}\nlauncher: torchrun", "port-clash"),
+    ("", "observability: {metrics: {port: 29401}}\nlauncher: jax", "port-clash"),
+    ("", "observability: {metrics: {port: 29410}}\nlauncher: jax", ""),
+    (
+        "",
+        "workers: {replicas: 2, slotsPerWorker: 2}\nobservability: {metrics: {port: 29411}}\nlauncher: tensorflow",
+        "port-clash",
+    ),
+    (
+        "",
+        "workers: {replicas: 2, slotsPerWorker: 2}\nobservability: {metrics: {port: 29412}}\nlauncher: tensorflow",
+        "",
+    ),
+    ("", "workers: {replicas: 2, gpus: 8, slotsPerWorker: 4}\nlauncher: jax", ""),
+    ("", "workers: {replicas: 2, gpus: 8, slotsPerWorker: 3}\nlauncher: jax", "gpus-per-rank"),
+    ("", "workers: {replicas: 2, gpus: 8, slotsPerWorker: 9}\nlauncher: tensorflow", "slots-above-gpus"),
+    ("", "launcher: {kind: jax, args: [--verbose]}", "no-effect"),
+    ("", "env: {TF_CONFIG: a}\nlauncher: tensorflow", "reserved-variable"),
+    ("", "env: {TF_CONFIG: a}\nlauncher: jax", ""),
+    ("", "env: {JAX_PROCESS_ID: '1'}\nlauncher: jax", "reserved-variable"),
+    ("", "lifecycle: {finalExitCodes: [3]}\nlauncher: jax", "no-effect"),
+    ("--kube-version 1.35", "scheduling: {gang: native}", "kube-version"),
+    ("--kube-version 1.36", "scheduling: {gang: native}", ""),
+    ("--kube-version 1.37 --target jobset", "scheduling: {gang: native}", "target-cannot"),
+    ("--kube-version 1.37 --target mpijob", "scheduling: {gang: native}", "target-cannot"),
+    ("", "workers: {groups: [{name: a, replicas: 1}]}\nlauncher: tensorflow", "wrong-launcher-pod"),
     ("", "ssh: {user: root}", "ssh-user"),
     ("", "ssh: {user: root}\nsecurity: {podSecurityLevel: baseline, runAsUser: 0}", ""),
     ("", "ssh: {user: roots}", ""),

@@ -41,6 +41,8 @@ const FIELDS: &[(&str, &[&str])] = &[
             "kind: mpirun",
             "kind: horovodrun",
             "kind: torchrun",
+            "kind: jax",
+            "kind: tensorflow",
             "kind: deepspeed",
             "kind: shell",
             "kind: shell, interactive: true, idleTimeout: 1h",

@@ -135,6 +135,7 @@ fn a_report_knows_first_ranks_and_fields() {
         ("launcher: {kind: mpirun, args: [--map-by, slot]}".to_owned(), vec![("spec.workers", None)]),
         ("launcher: shell".to_owned(), vec![("spec.workers", None)]),
         ("launcher: torchrun".to_owned(), vec![("spec.workers", None)]),
+        ("launcher: jax".to_owned(), vec![("spec.workers", Some(0))]),
         (
             "workers: {replicas: 2, slotsPerWorker: 2, elastic: {minReplicas: 1, maxReplicas: 2}}\nlauncher: horovodrun".to_owned(),
             vec![("spec.workers", None)],

@@ -26,6 +26,8 @@ const LESSONS: &[Lesson] = &[
     lesson!("cpu", "cpu", "Without GPUs, for example on a laptop's cluster"),
     lesson!("elastic", "elastic", "Elastic Horovod"),
     lesson!("torchrun", "torchrun", "PyTorch's launcher torchrun, which needs no ssh"),
+    lesson!("jax", "jax", "JAX on GPUs, without MPI and without ssh"),
+    lesson!("tensorflow", "tensorflow", "TensorFlow with MultiWorkerMirroredStrategy"),
     lesson!("deepspeed", "deepspeed", "DeepSpeed"),
     lesson!("intelmpi", "intel-mpi", "Intel MPI"),
     lesson!("mpich", "mpich", "MPICH"),

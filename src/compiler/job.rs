@@ -50,7 +50,7 @@ pub fn read(document: &Node, texts: &dyn Texts, purpose: &Purpose<'_>, problems:
     let job = TrainingJob::read(document, &mut Reader::new(texts, &INDEX, problems))?;
     let misshapen: Vec<Span> =
         problems[before..].iter().filter_map(|problem| Some(problem.labels.first()?.span)).collect();
-    let spec = resolve::resolve(&job, purpose.target);
+    let spec = resolve::resolve(&job, purpose.target, purpose.kube_version);
     let none = declare::Body::default();
     let body = job.spec.as_ref().map_or(&none, |at| &at.value);
     let top = document.entry("kind").map_or(document.span, |entry| entry.key_span);

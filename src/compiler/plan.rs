@@ -34,15 +34,15 @@ pub enum Shape {
     StatefulSet,
     /// One Indexed Job. The pod with index 0 also launches, over ssh.
     IndexedJob,
-    /// One Indexed Job of torchrun agents, without ssh.
-    Torchrun,
+    /// One Indexed Job of agents, without ssh. Each agent starts the ranks of its pod.
+    Agents,
 }
 
 impl Shape {
     /// The shape of the job of a spec.
     pub fn of(spec: &Spec) -> Self {
         match (spec.launcher.kind, spec.launcher.runs_in) {
-            (LauncherKind::Torchrun, _) => Self::Torchrun,
+            (kind, _) if kind.has_agents() => Self::Agents,
             (_, LauncherPod::FirstWorker) => Self::IndexedJob,
             (_, LauncherPod::Own) => Self::StatefulSet,
         }
@@ -202,7 +202,7 @@ impl Plan {
     pub fn launcher_host(&self) -> String {
         match self.shape {
             Shape::StatefulSet => format!("{}.{}", self.launcher_pod(), self.service()),
-            Shape::IndexedJob | Shape::Torchrun => self.first_host(),
+            Shape::IndexedJob | Shape::Agents => self.first_host(),
         }
     }
 
@@ -227,7 +227,7 @@ impl Plan {
 
     /// Whether pods reach each other by ssh.
     pub fn uses_ssh(&self) -> bool {
-        self.shape != Shape::Torchrun
+        self.shape != Shape::Agents
     }
 
     /// Whether the launcher scales the workers, which needs a permission. For other targets the controller stops the workers.
@@ -241,7 +241,7 @@ impl Plan {
         let may = self.spec.target.own_workloads && self.spec.security.api_access && !self.spec.lifecycle.keep_workers;
         may.then(|| match self.shape {
             Shape::StatefulSet => self.launcher_pod(),
-            Shape::IndexedJob | Shape::Torchrun => self.teams[0].workload.clone(),
+            Shape::IndexedJob | Shape::Agents => self.teams[0].workload.clone(),
         })
     }
 

@@ -174,8 +174,14 @@ pub fn files(plan: &Plan) -> Vec<File> {
     {
         files.extend(scripts!["relay.sh"]);
     }
-    if plan.shape == Shape::Torchrun {
-        files.extend(scripts!["torchrun.sh"]);
+    if plan.shape == Shape::Agents {
+        files.extend(scripts!["agent.sh"]);
+        if plan.spec.launcher.kind.starts_processes() {
+            files.extend(scripts!["processes.sh", "khorovod_frameworks.py"]);
+            if !watches_progress {
+                files.extend(scripts!["sitecustomize.py"]);
+            }
+        }
         if plan.spec.elastic.is_none() {
             files.extend(scripts!["agents.py"]);
         }

@@ -448,7 +448,7 @@ fn logs_follow_forty_pods_and_end_with_the_run() {
         pod["metadata"]["name"] = json!(name);
         pod["metadata"]["labels"]["app.kubernetes.io/component"] = json!("worker");
         pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"] = json!(index.to_string());
-        pod["spec"]["containers"][0]["command"] = json!(["/bin/bash", "/etc/khorovod/scripts/torchrun.sh"]);
+        pod["spec"]["containers"][0]["command"] = json!(["/bin/bash", "/etc/khorovod/scripts/agent.sh"]);
         place.write(&format!("{name}.log"), &format!("rank of pod {index}\n"));
         expected.insert(format!("[worker-{index}] rank of pod {index}"));
         items.push(pod);

@@ -150,7 +150,7 @@ async function main(editor) {
   hold("… with what they mean", JSON.stringify(gpus.documentation ?? "").includes("GPU"), gpus);
   const kinds = await complete("kinds.yaml", `${HEAD}  command: [python]\n  launcher:\n    kind: |\n  workers: {replicas: 4}\n`);
   const names = kinds.map((item) => item.label);
-  const launchers = ["mpirun", "horovodrun", "torchrun", "deepspeed", "shell"];
+  const launchers = ["mpirun", "horovodrun", "torchrun", "jax", "tensorflow", "deepspeed", "shell"];
   hold("completion offers the kinds of launchers", launchers.every((name) => names.includes(name)), names);
 
   const point = marked(`${HEAD}  command: [python]\n  workers:\n    rep|licas: 4\n`);

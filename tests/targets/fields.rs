@@ -31,6 +31,8 @@ fn what_may_change_in_place_does() {
 /// A spec for each field that a target rejects, and a word of the message.
 const REFUSED: &[(&dyn Target, &str, &str)] = &[
     (targets::MPI_JOB, "  workers: {replicas: 2}\n  launcher: torchrun\n", "torchrun"),
+    (targets::MPI_JOB, "  workers: {replicas: 2}\n  launcher: jax\n", "`jax`"),
+    (targets::SLURM, "  workers: {replicas: 2}\n  launcher: tensorflow\n", "launcher: tensorflow"),
     (targets::MPI_JOB, "  workers: {groups: [{name: a, replicas: 2}]}\n", "workers.groups"),
     (
         targets::MPI_JOB,

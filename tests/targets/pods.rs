@@ -64,7 +64,9 @@ fn pods(rendered: &Rendered, target: &'static dyn Target) -> Vec<(String, Json)>
         // The names of pods differ.
         env.retain(|var| {
             let name = var["name"].as_str().unwrap();
-            name != "JOB_COMPLETION_INDEX" && !(name == "PET_MASTER_ADDR" || name.starts_with("PET_RDZV"))
+            let is_address =
+                ["PET_MASTER_ADDR", "JAX_COORDINATOR_ADDRESS"].contains(&name) || name.starts_with("PET_RDZV");
+            name != "JOB_COMPLETION_INDEX" && !is_address
         });
     }
     found

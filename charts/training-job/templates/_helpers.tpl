@@ -94,7 +94,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{/* The name of the Secret that a hook creates; empty if the user has a Secret, or if the job does not use ssh. */}}
 {{- define "training-job.own-secret" -}}
 {{- $ssh := .Values.spec.ssh | default dict }}{{ $launcher := include "training-job.launcher" .Values.spec | fromYaml }}
-{{- if not (or .Values.existingSecret $ssh.secretName (eq $launcher.kind "torchrun")) -}}
+{{- if not (or .Values.existingSecret $ssh.secretName (has $launcher.kind (list "torchrun" "jax" "tensorflow"))) -}}
 {{ include "training-job.fullname" . }}-ssh
 {{- end -}}
 {{- end -}}

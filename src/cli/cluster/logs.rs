@@ -26,13 +26,14 @@ const LOOK: Duration = Duration::from_secs(3);
     khorovod logs mnist --worker 3      # a worker's own log\n  \
     khorovod logs mnist --failed        # pods that have failed, and why\n  \
     khorovod logs mnist --all --since 10m\n\n\
-    With torchrun, each pod prints the output of its own ranks, and all pods are\n\
-    printed. If several pods are printed, each line begins with the pod.")]
+    With torchrun, jax and tensorflow, each pod prints the output of its own\n\
+    ranks, and all pods are printed. If several pods are printed, each line\n\
+    begins with the pod.")]
 #[allow(clippy::struct_excessive_bools)]
 pub struct Args {
     #[command(flatten)]
     which: Which,
-    /// Print the lines of this rank (repeatable). With torchrun, the pod that runs it
+    /// Print the lines of this rank (repeatable). With torchrun, jax or tensorflow, the pod that runs it
     #[arg(long = "rank", value_name = "N")]
     ranks: Vec<u32>,
     /// Print the log of this worker: its number, or the end of the name of its pod (repeatable)

@@ -21,7 +21,7 @@ impl<'a> Output<'a> {
         pods.sort_by_key(|pod| (!launches(pod), group(pod), index(pod), pod.metadata.creation_timestamp));
         let runs_torchrun = |spec: &PodSpec| {
             let command = spec.containers.first().map_or(&[][..], |first| &first.command);
-            command.iter().any(|word| word.ends_with("/torchrun.sh"))
+            command.iter().any(|word| word.ends_with("/agent.sh"))
         };
         // Before the first pod exists, only the template of the Job has the command.
         let is_of_run = |job: &&Job| job.metadata.label(RUN) == run;
@@ -153,8 +153,8 @@ mod tests {
         }
         assert!(found.worker("3").is_empty() && Output::find(&sets, "other").pods.is_empty());
         let torchrun = objects(&[
-            ("a-abc-1-x", "worker", "1", "/etc/khorovod/scripts/torchrun.sh"),
-            ("a-abc-0-y", "worker", "0", "/etc/khorovod/scripts/torchrun.sh"),
+            ("a-abc-1-x", "worker", "1", "/etc/khorovod/scripts/agent.sh"),
+            ("a-abc-0-y", "worker", "0", "/etc/khorovod/scripts/agent.sh"),
         ]);
         let found = Output::find(&torchrun, "abc");
         assert!(found.is_per_pod && found.launchers()[0].metadata.name == "a-abc-0-y");

@@ -200,6 +200,8 @@ pub fn variants() -> Vec<(&'static str, Spec)> {
         ("everything", spec(everything)),
         ("everything indexed", indexed(everything)),
         ("torchrun", indexed(|spec| spec.launcher.kind = LauncherKind::Torchrun)),
+        ("jax", indexed(|spec| spec.launcher.kind = LauncherKind::Jax)),
+        ("tensorflow", indexed(|spec| spec.launcher.kind = LauncherKind::Tensorflow)),
         ("groups", spec(|spec| spec.groups = vec![group(Some("big"), 2, 8), group(Some("small"), 3, 1)])),
         ("spares", spec(|spec| spec.groups[0].spares = 2)),
         (

@@ -30,6 +30,7 @@ use super::declare;
 use super::declare::OrDefault;
 use super::declare::scalars::{Int, Table};
 use super::read::At;
+use super::types::KubeVersion;
 use super::types::spec::*;
 use super::types::target::Facts;
 
@@ -88,11 +89,11 @@ impl Defaults {
 }
 
 /// Converts a document that was read to a spec.
-pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
+pub fn resolve(job: &declare::TrainingJob, target: &'static Facts, kube_version: KubeVersion) -> Spec {
     let mut defaults = Defaults::default();
     let (body, metadata) = (&*section(job.spec.as_ref()), section(job.metadata.as_ref()));
 
-    let scheduling = scheduling(body);
+    let scheduling = scheduling(body, kube_version);
     let launcher = launcher(body, target, &scheduling, &mut defaults);
     let runs_in = launcher.runs_in;
     if runs_in == LauncherPod::FirstWorker || launcher.runs_ranks {
@@ -249,7 +250,7 @@ fn elastic(given: &declare::Elastic, defaults: &mut Defaults) -> Elastic {
 fn ssh(body: &declare::Body, defaults: &mut Defaults) -> Ssh {
     let (given, none) = (section(body.ssh.as_ref()), declare::Ssh::default());
     let kind = body.launcher.as_ref().map(|launcher| launcher.kind().value.0);
-    if kind == Some(LauncherKind::Torchrun) {
+    if kind.is_some_and(LauncherKind::has_agents) {
         return Ssh { port: port(none.port().value), secret: None, user: none.user().value.0 };
     }
     Ssh {

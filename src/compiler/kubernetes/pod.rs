@@ -59,7 +59,7 @@ impl<'a> PodKind<'a> {
         match self {
             Self::Worker(_) => "/etc/khorovod/scripts/worker.sh",
             Self::Launcher => "/etc/khorovod/scripts/launcher.sh",
-            Self::Index(_) if plan.shape == Shape::Torchrun => "/etc/khorovod/scripts/torchrun.sh",
+            Self::Index(_) if plan.shape == Shape::Agents => "/etc/khorovod/scripts/agent.sh",
             Self::Index(_) => "/etc/khorovod/scripts/indexed.sh",
         }
     }
@@ -92,6 +92,8 @@ struct PodSpec<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     restart_policy: Option<&'static str>,
     termination_grace_period_seconds: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheduling_group: Option<SchedulingGroup>,
     #[serde(flatten)]
     placement: placement::Placement<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -101,6 +103,13 @@ struct PodSpec<'a> {
     init_containers: Option<[container::Container<'a>; 1]>,
     containers: [container::Container<'a>; 1],
     volumes: Vec<volumes::Volume<'a>>,
+}
+
+/// The PodGroup of Kubernetes that a pod belongs to.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SchedulingGroup {
+    pod_group_name: String,
 }
 
 /// The seconds that a launcher has after the ranks have saved their checkpoints, to release the GPUs.
@@ -142,6 +151,8 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
             termination_grace_period_seconds: spec.lifecycle.checkpoint.grace_period
                 * if plan.uploads().is_empty() { 1 } else { 2 }
                 + if kind.launches() { RELEASE_TIME } else { EXIT_TIME },
+            scheduling_group: (spec.scheduling.gang == Some(Gang::Native) && !spec.target.is_gang)
+                .then(|| SchedulingGroup { pod_group_name: pod_group::name(plan) }),
             placement: placement::build(plan, kind),
             image_pull_secrets: spec.image.pull_secrets.iter().map(|name| Named { name: name.into() }).collect(),
             security_context: security::pod(&spec.security),
@@ -170,7 +181,8 @@ fn metadata<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Metadata<'a> {
         _ if plan.spec.target.is_gang => {}
         Some(Gang::Volcano) => annotations.set("scheduling.k8s.io/group-name", pod_group::name(plan)),
         Some(Gang::Coscheduling) => labels.set("scheduling.x-k8s.io/pod-group", pod_group::name(plan)),
-        None => {}
+        // A field of the pods.
+        Some(Gang::Native) | None => {}
     }
     Metadata { labels, annotations }
 }

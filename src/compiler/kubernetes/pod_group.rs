@@ -13,11 +13,26 @@ pub struct GroupSpec<'a> {
     /// The version of the object, which depends on the scheduler.
     #[serde(skip)]
     pub api_version: &'static str,
-    min_member: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_member: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     queue: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     priority_class_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheduling_policy: Option<Policy>,
+}
+
+/// The policy of a PodGroup of Kubernetes.
+#[derive(Debug, Serialize)]
+struct Policy {
+    gang: GangPolicy,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GangPolicy {
+    min_count: u32,
 }
 
 /// The name of the PodGroup.
@@ -39,10 +54,15 @@ pub fn min_members(plan: &Plan) -> u32 {
 pub fn build(plan: &Plan) -> Option<Object<'_>> {
     let Spec { scheduling, placement, target, .. } = &plan.spec;
     let gang = scheduling.gang.filter(|_| !target.is_gang)?;
-    let volcano = gang == Gang::Volcano;
+    let (volcano, native) = (gang == Gang::Volcano, gang == Gang::Native);
     let spec = GroupSpec {
-        api_version: if volcano { "scheduling.volcano.sh/v1beta1" } else { "scheduling.x-k8s.io/v1alpha1" },
-        min_member: min_members(plan),
+        api_version: match gang {
+            Gang::Volcano => "scheduling.volcano.sh/v1beta1",
+            Gang::Coscheduling => "scheduling.x-k8s.io/v1alpha1",
+            Gang::Native => scheduling.native_gang().0,
+        },
+        min_member: (!native).then(|| min_members(plan)),
+        scheduling_policy: native.then(|| Policy { gang: GangPolicy { min_count: min_members(plan) } }),
         queue: scheduling.volcano_queue.as_deref().filter(|_| volcano),
         priority_class_name: placement.priority_class.as_deref().filter(|_| volcano),
     };

@@ -35,7 +35,7 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
         publish_not_ready_addresses: true,
         // Select the pods of all runs: a run that is being stopped still needs its DNS names.
         selector: Map::default().with(JOB, &plan.spec.name),
-        ports: (plan.shape != Shape::Torchrun).then_some([ssh]),
+        ports: (plan.shape != Shape::Agents).then_some([ssh]),
     };
     Some(Object::new("metadata.name", Metadata::of_job(plan, &plan.spec.name), Body::Service { spec }))
 }

@@ -86,6 +86,35 @@ fn every_object_round_trips_through_the_types_of_kubernetes() {
     }
 }
 
+/// The fields as in the types of Kubernetes 1.36 and 1.37, which k8s-openapi does not have.
+#[test]
+fn a_native_gang_is_a_pod_group_of_the_version_of_the_cluster() {
+    for (minor, version) in [(36, "scheduling.k8s.io/v1alpha2"), (37, "scheduling.k8s.io/v1beta1")] {
+        for (least, count) in [(None, 4), (Some(2), 2)] {
+            let objects = objects(spec(|spec| {
+                spec.launcher.kind = LauncherKind::Torchrun;
+                spec.launcher.runs_in = LauncherPod::FirstWorker;
+                spec.groups[0].replicas = 4;
+                spec.scheduling.gang = Some(Gang::Native);
+                spec.scheduling.kube_version = crate::job::KubeVersion::new(minor);
+                spec.elastic = least.map(|min_replicas| Elastic {
+                    min_replicas,
+                    max_replicas: 4,
+                    cooldown: None,
+                    timeout: 600,
+                    reset_limit: None,
+                });
+            }));
+            let group = find(&objects, "PodGroup");
+            assert_eq!(group["apiVersion"], version);
+            assert_eq!(group["spec"], json!({"schedulingPolicy": {"gang": {"minCount": count}}}));
+            let pod = &find(&objects, "Job")["spec"]["template"]["spec"];
+            assert_eq!(pod["schedulingGroup"], json!({"podGroupName": group["metadata"]["name"]}));
+            assert!(pod.get("schedulerName").is_none());
+        }
+    }
+}
+
 #[test]
 fn the_yaml_of_every_object_reads_back() {
     for (name, spec) in variants() {

@@ -1,4 +1,4 @@
-//! The environment that khorovod sets for every process: variables of MPI, torchrun, NCCL and Horovod. See [`environment`]. Variables
+//! The environment that khorovod sets for every process: variables of MPI, torchrun, JAX, NCCL and Horovod. See [`environment`]. Variables
 //! that the user sets in `env` are left out, so that the values of the user apply.
 
 use std::borrow::Cow;
@@ -10,7 +10,12 @@ use crate::job::valid::{Collective, LauncherKind, Mpi};
 pub fn environment(plan: &Plan) -> Vec<EnvPair> {
     let mut env = Vec::with_capacity(32);
     match plan.shape {
-        Shape::Torchrun => torchrun(plan, &mut env),
+        Shape::Agents => match plan.spec.launcher.kind {
+            LauncherKind::Jax => jax(plan, &mut env),
+            // processes.sh sets TF_CONFIG for each rank.
+            LauncherKind::Tensorflow => {}
+            _ => torchrun(plan, &mut env),
+        },
         // In a Slurm job, MPI gets its hosts and binding policy from Slurm.
         _ if !plan.spec.target.has_pods => {
             if plan.spec.launcher.mpi == Mpi::OpenMpi && plan.spec.slurm.srun.is_none() {
@@ -148,6 +153,16 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
         }
     }
     debug_assert_eq!(spec.launcher.kind, LauncherKind::Torchrun);
+}
+
+/// The variables of JAX that are the same for all ranks. `processes.sh` sets those that differ.
+fn jax(plan: &Plan, env: &mut Vec<EnvPair>) {
+    set(env, "JAX_COORDINATOR_ADDRESS", format!("{}:{RENDEZVOUS_PORT}", plan.first_host()));
+    set(env, "JAX_NUM_PROCESSES", plan.np.to_string());
+    if plan.spec.groups.iter().all(|group| group.gpus == 0) {
+        // The default since JAX 0.5. Before, the CPUs of several processes did not communicate.
+        set(env, "JAX_CPU_COLLECTIVES_IMPLEMENTATION", "gloo");
+    }
 }
 
 /// The variables of NCCL, Gloo and Horovod from `spec.collective`.

@@ -155,12 +155,17 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     let Ssh { port, secret, user } = ssh;
     list.run("ssh.port", port);
     list.run("ssh.user", user);
-    list.optional_if(shape != Shape::Torchrun, "ssh.secretName", secret.as_ref());
+    list.optional_if(shape != Shape::Agents, "ssh.secretName", secret.as_ref());
     self::storage(&mut list, storage);
     self::collective(&mut list, collective);
     self::placement(&mut list, placement);
-    let Scheduling { gang, volcano_queue, local_queue, suspend, scheduler_name } = scheduling;
-    let gang = gang.map(|gang| if gang == Gang::Volcano { "volcano" } else { "coscheduling" });
+    // The version of Kubernetes changes the version of the PodGroup, but no pod.
+    let Scheduling { gang, volcano_queue, local_queue, suspend, scheduler_name, kube_version: _ } = scheduling;
+    let gang = gang.map(|gang| match gang {
+        Gang::Volcano => "volcano",
+        Gang::Coscheduling => "coscheduling",
+        Gang::Native => "native",
+    });
     // Pods contain the name of their PodGroup. A target that is a gang itself has no PodGroup.
     list.optional_if(!spec.target.is_gang, "scheduling.gang", gang);
     list.optional_if(fixed("scheduling.volcanoQueue"), "scheduling.volcanoQueue", volcano_queue.as_ref());
@@ -170,7 +175,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     list.add(Reach::InPlace, "scheduling.suspend", suspend);
     // In an elastic job, torchrun itself counts the restarts, and its limit is a variable of the pods.
     let fixed_retries =
-        fixed("lifecycle.retries") || shape == Shape::Torchrun && spec.target.has_pods && elastic.is_some();
+        fixed("lifecycle.retries") || shape == Shape::Agents && spec.target.has_pods && elastic.is_some();
     let Lifecycle {
         deadline,
         start_timeout,
@@ -316,19 +321,12 @@ fn launcher(list: &mut List, launcher: &Launcher, shape: Shape) {
         Mpi::IntelMpi => "intelmpi",
         Mpi::Mpich => "mpich",
     };
-    let name = match kind {
-        LauncherKind::Mpirun => "mpirun",
-        LauncherKind::Horovodrun => "horovodrun",
-        LauncherKind::Torchrun => "torchrun",
-        LauncherKind::Deepspeed => "deepspeed",
-        LauncherKind::Shell => "shell",
-    };
     let own_pod = shape == Shape::StatefulSet;
-    list.run("launcher.kind", name);
+    list.run("launcher.kind", kind.name());
     list.run("launcher.mpi", mpi);
-    list.run_if(*kind != LauncherKind::Shell, "launcher.args", arguments(args));
+    list.run_if(kind.takes_args(), "launcher.args", arguments(args));
     let runs_in = if *runs_in == LauncherPod::Own { "ownPod" } else { "firstWorker" };
-    list.run_if(shape != Shape::Torchrun, "launcher.runsIn", runs_in);
+    list.run_if(shape != Shape::Agents, "launcher.runsIn", runs_in);
     list.run("launcher.runsRanks", runs_ranks);
     list.add(Reach::InPlace, "launcher.interactive", interactive);
     list.add(Reach::InPlace, "launcher.idleTimeout", format_duration(*idle_timeout));
@@ -500,7 +498,7 @@ fn observability(list: &mut List, observability: &Observability, kind: LauncherK
         Some(Progress::Pattern(pattern)) => list.run("observability.progress.pattern", pattern),
         Some(Progress::File(file)) => list.run("observability.progress.file", file),
     }
-    let prefixes = matches!(kind, LauncherKind::Mpirun | LauncherKind::Deepspeed | LauncherKind::Torchrun);
+    let prefixes = matches!(kind, LauncherKind::Mpirun | LauncherKind::Deepspeed) || kind.has_agents();
     list.run_if(prefixes, "observability.logs.rankPrefix", rank_prefix);
 }
 

@@ -23,7 +23,7 @@ pub fn teams(plan: &Plan) -> Vec<Team> {
     let team = |(index, group): (usize, &Group)| Team {
         group: index,
         workload: match plan.shape {
-            Shape::IndexedJob | Shape::Torchrun if target.own_workloads => stem.clone(),
+            Shape::IndexedJob | Shape::Agents if target.own_workloads => stem.clone(),
             _ => format!("{stem}-{}{}", role(plan, group), target.group_suffix),
         },
         replicas: group.replicas,

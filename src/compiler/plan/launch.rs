@@ -15,7 +15,7 @@ pub fn launch(plan: &Plan) -> Vec<String> {
         LauncherKind::Horovodrun => (horovodrun(plan), args),
         LauncherKind::Torchrun => (vec!["torchrun".to_owned()], args),
         LauncherKind::Deepspeed => (deepspeed(plan), deepspeed_options(plan)),
-        LauncherKind::Shell => return spec.command.clone(),
+        LauncherKind::Jax | LauncherKind::Tensorflow | LauncherKind::Shell => return spec.command.clone(),
     };
     let python = match spec.launcher.kind {
         LauncherKind::Torchrun | LauncherKind::Deepspeed => Some("--no_python"),

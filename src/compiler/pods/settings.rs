@@ -12,14 +12,18 @@ fn array(words: impl Iterator<Item = String>) -> String {
 }
 
 /// The launch command, with `rank.sh` before the command of the ranks if the number of ranks is fixed and each rank may
-/// run any program.
+/// run any program, and with `processes.sh` if khorovod starts the ranks itself.
 pub fn launch(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
     let is_checkable = match spec.launcher.kind {
         LauncherKind::Mpirun | LauncherKind::Deepspeed => true,
         LauncherKind::Horovodrun => spec.elastic.is_none(),
-        LauncherKind::Torchrun | LauncherKind::Shell => false,
+        LauncherKind::Torchrun | LauncherKind::Jax | LauncherKind::Tensorflow | LauncherKind::Shell => false,
     };
+    if spec.launcher.kind.starts_processes() {
+        let starter = ["/bin/bash", "/etc/khorovod/scripts/processes.sh"].map(str::to_owned);
+        return [&starter, plan.launch.as_slice()].concat();
+    }
     match plan.launch.strip_suffix(spec.command.as_slice()) {
         Some(runner) if is_checkable => {
             let check = ["/bin/bash", "/etc/khorovod/scripts/rank.sh"].map(str::to_owned);
@@ -38,13 +42,6 @@ pub fn job(plan: &Plan) -> String {
     let hosts_ranks = plan.shape == Shape::IndexedJob || spec.launcher.runs_ranks;
     let launcher_host = if hosts_ranks { plan.launcher_host() } else { String::new() };
     let quoted_array = |words: &[String]| array(words.iter().map(|text| word(text)));
-    let kind = match spec.launcher.kind {
-        LauncherKind::Mpirun => "mpirun",
-        LauncherKind::Horovodrun => "horovodrun",
-        LauncherKind::Torchrun => "torchrun",
-        LauncherKind::Deepspeed => "deepspeed",
-        LauncherKind::Shell => "shell",
-    };
     let mpi = match spec.launcher.mpi {
         Mpi::OpenMpi => "openmpi",
         Mpi::IntelMpi => "intelmpi",
@@ -54,7 +51,7 @@ pub fn job(plan: &Plan) -> String {
     let settings = [
         ("job", word(&spec.name)),
         ("run", word(&plan.run)),
-        ("kind", kind.to_owned()),
+        ("kind", spec.launcher.kind.name().to_owned()),
         ("mpi", mpi.to_owned()),
         // The domain of the pods' host names.
         ("service", word(&plan.service())),
@@ -85,7 +82,7 @@ pub fn job(plan: &Plan) -> String {
         ("launch", quoted_array(&launch(plan))),
     ];
     // On targets where the first pod that succeeds ends the job, the other pods must not exit before the pod with index 0.
-    let stays = spec.target.first_success_ends_job && plan.shape == Shape::Torchrun;
+    let stays = spec.target.first_success_ends_job && plan.shape == Shape::Agents;
     // Only the scripts for an elastic horovodrun read this timeout. torchrun gets it in `PET_RDZV_CONF`.
     let elastic = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
     let timeout = elastic.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
@@ -114,9 +111,15 @@ pub fn job(plan: &Plan) -> String {
     });
     let status_port = spec.observability.launcher_metrics.as_ref().map(|at| ("status_port", at.port.to_string()));
     let stays = stays.then(|| ("stays", "yes".to_owned()));
+    // The GPUs of each pod, which its ranks share, and whether each line of output begins with its rank.
+    let processes = spec.launcher.kind.starts_processes().then(|| {
+        let prefix = if spec.observability.rank_prefix { "yes" } else { "''" };
+        [("gpus", spec.groups[0].gpus.to_string()), ("rank_prefix", prefix.to_owned())]
+    });
     let settings = settings
         .into_iter()
         .chain(timeout)
+        .chain(processes.into_iter().flatten())
         .chain(health(plan))
         .chain(intervals)
         .chain(stays)

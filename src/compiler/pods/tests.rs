@@ -39,12 +39,19 @@ fn plans() -> Vec<Plan> {
             plan.spec.health_check.policy = HealthPolicy::Always;
         }),
         changed(|plan| {
-            plan.shape = Shape::Torchrun;
+            plan.shape = Shape::Agents;
             plan.spec.health_check.policy = HealthPolicy::OnFailure;
             plan.hostfile = None;
             plan.teams[0].workload = "mnist-bcdfgh".to_owned();
             plan.spec.launcher.kind = LauncherKind::Torchrun;
             plan.launch = ["torchrun", "train.py"].map(str::to_owned).to_vec();
+        }),
+        changed(|plan| {
+            plan.shape = Shape::Agents;
+            plan.hostfile = None;
+            plan.teams[0].workload = "mnist-bcdfgh".to_owned();
+            plan.spec.launcher.kind = LauncherKind::Tensorflow;
+            plan.launch = ["python", "train.py"].map(str::to_owned).to_vec();
         }),
         changed(|plan| {
             plan.spec.launcher.kind = LauncherKind::Horovodrun;
@@ -135,7 +142,7 @@ fn shared_variables_have_an_owner() {
     }
     assert!(variables.len() > 20, "{variables:?}");
     let shared =
-        ["common.sh", "launcher.sh", "torchrun.sh", "attempt.sh", "hosts.sh", "wait.sh", "elastic.sh", "scale.sh"];
+        ["common.sh", "launcher.sh", "agent.sh", "attempt.sh", "hosts.sh", "wait.sh", "elastic.sh", "scale.sh"];
     for name in [
         &shared[..],
         &[

@@ -2,6 +2,7 @@
 
 use super::commands::commands;
 use super::{Amount, Cost, Default, Description, Head, Link, Object, Peer, PodSecurity, Report, Storage, Workers};
+use crate::job::limits::AGENTS_PORT;
 use crate::job::quantity::Quantity;
 use crate::job::types::format_duration;
 use crate::job::valid::{Claim, Egress, Gang, Group, LauncherKind, Mpi, Resources, Volume, VolumeSource};
@@ -69,6 +70,8 @@ fn launcher(plan: &Plan) -> String {
         LauncherKind::Horovodrun => "horovodrun".to_owned(),
         LauncherKind::Torchrun => "torchrun".to_owned(),
         LauncherKind::Deepspeed => "deepspeed".to_owned(),
+        LauncherKind::Jax => "khorovod, with the variables of jax.distributed.initialize()".to_owned(),
+        LauncherKind::Tensorflow => "khorovod, with TF_CONFIG for MultiWorkerMirroredStrategy".to_owned(),
         LauncherKind::Shell if launcher.interactive => {
             format!(
                 "none: you start commands with kubectl exec; the session ends after {} without use",
@@ -127,8 +130,13 @@ fn links(plan: &Plan) -> Vec<Link> {
     let spec = &plan.spec;
     let link = |from, to, over: String| Link { from, to, over };
     let mut links = Vec::new();
-    if plan.shape == Shape::Torchrun {
-        links.push(link(Peer::Workers, Peer::Head, format!("rendezvous, port {RENDEZVOUS_PORT}")));
+    if plan.shape == Shape::Agents {
+        let over = match spec.launcher.kind {
+            LauncherKind::Jax => format!("coordinator of JAX, port {RENDEZVOUS_PORT}"),
+            LauncherKind::Tensorflow => format!("agents, port {AGENTS_PORT}"),
+            _ => format!("rendezvous, port {RENDEZVOUS_PORT}"),
+        };
+        links.push(link(Peer::Workers, Peer::Head, over));
     } else {
         links.push(link(Peer::Head, Peer::Workers, format!("ssh, port {}", spec.ssh.port)));
     }
@@ -276,7 +284,7 @@ fn release(plan: &Plan, description: &Description) -> String {
             };
             format!("the launcher scales the workers to 0 {end}{deadline}; this releases the {released}")
         }
-        Shape::IndexedJob | Shape::Torchrun => {
+        Shape::IndexedJob | Shape::Agents => {
             format!(
                 "all pods end when the pod with index 0 ends successfully or the run fails{deadline}; this releases the {released}"
             )
@@ -341,8 +349,16 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
         }
     }
     if let Some(gang) = spec.scheduling.gang {
-        let gang = if gang == Gang::Volcano { "Volcano" } else { "coscheduling" };
-        notes.push(format!("gang: {gang} schedules all pods together or none"));
+        notes.push(match gang {
+            Gang::Volcano => "gang: Volcano schedules all pods together or none".to_owned(),
+            Gang::Coscheduling => "gang: coscheduling schedules all pods together or none".to_owned(),
+            Gang::Native => {
+                let (version, gates) = spec.scheduling.native_gang();
+                format!(
+                    "gang: Kubernetes schedules all pods together or none; its API server needs --runtime-config={version}=true, and its API server and scheduler --feature-gates={gates}"
+                )
+            }
+        });
     } else if spec.target.is_gang {
         notes.push(format!("gang: {} schedules all pods together or none", description.controller));
     }
@@ -352,7 +368,7 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
         let (kind, field) = description.suspended;
         notes.push(format!("suspended: nothing starts until {field} of the {kind} is false"));
     }
-    if plan.shape != Shape::Torchrun {
+    if plan.shape != Shape::Agents {
         notes.push(match &spec.ssh.secret {
             None if !plan.brings_keys() => format!("ssh keys: one pair, created by {}", description.controller),
             Some(secret) => format!("ssh keys: the existing Secret {secret}"),
@@ -365,7 +381,7 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
             ),
         });
     }
-    if plan.hostfile.is_none() && plan.shape != Shape::Torchrun {
+    if plan.hostfile.is_none() && plan.shape != Shape::Agents {
         notes.push("the hostfile is too large for a ConfigMap: the launcher generates it".to_owned());
     }
     if !spec.patches.is_empty() {

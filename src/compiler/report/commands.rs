@@ -23,7 +23,7 @@ pub fn commands(plan: &Plan, description: &Description, objects: &[Object], pods
     let run = format!("{job},khorovod.dev/run={}", plan.run);
     let logs = match plan.shape {
         Shape::StatefulSet => format!("--tail=-1 -l {run},app.kubernetes.io/component=launcher"),
-        Shape::Torchrun => format!("--tail=-1 --prefix --max-log-requests={pods} -l {run}"),
+        Shape::Agents => format!("--tail=-1 --prefix --max-log-requests={pods} -l {run}"),
         Shape::IndexedJob if plan.spec.target.pod_index.is_none() => format!("--tail=-1 -l {run},{INDEX}=0"),
         // With such a target, the pods have fixed names, and no label with their index.
         Shape::IndexedJob => plan.launcher_host().split('.').next().unwrap_or_default().to_owned(),

@@ -2,9 +2,9 @@
 //! launcher ends. The pods run khorovod's scripts, which read the keys from the path at which the operator mounts them.
 
 use super::Target;
-use super::refusal::{refuse_spares, refuse_too_many_workers, refuse_worker_claims, report};
+use super::refusal::{refuse_native_gang, refuse_spares, refuse_too_many_workers, refuse_worker_claims, report};
 use crate::job::target::{Facts, JOB_POD, SshKeys};
-use crate::job::valid::{LauncherKind, LauncherPod};
+use crate::job::valid::LauncherPod;
 use crate::job::{Case, field, key};
 use crate::problem::Problem;
 use crate::report::Description;
@@ -46,13 +46,16 @@ impl Target for MpiJob {
         let launcher = field!(case.launcher.kind);
         let workers = body.workers.as_ref();
         let runs_in = field!(case.launcher.runs_in).filter(|at| at.0 == LauncherPod::FirstWorker);
-        let torchrun = spec.launcher.kind == LauncherKind::Torchrun;
+        let has_agents = spec.launcher.kind.has_agents();
         let secret = field!(case.ssh.secret_name);
         report(
             vec![
                 (
-                    launcher.filter(|_| torchrun).map(|at| at.span),
-                    "an MPIJob starts ranks with MPI, so `launcher.kind` cannot be `torchrun`".to_owned(),
+                    launcher.filter(|_| has_agents).map(|at| at.span),
+                    format!(
+                        "an MPIJob starts ranks with MPI, so `launcher.kind` cannot be `{}`",
+                        spec.launcher.kind.name()
+                    ),
                     OTHER_TARGETS,
                 ),
                 (
@@ -61,7 +64,7 @@ impl Target for MpiJob {
                     "set `workers.replicas` and the fields of one group, leave `--target` out, or render to `jobset`, `trainjob` or `volcano`",
                 ),
                 (
-                    runs_in.filter(|_| !torchrun).map(|at| at.span),
+                    runs_in.filter(|_| !has_agents).map(|at| at.span),
                     "an MPIJob always has a separate launcher pod, so `launcher.runsIn` cannot be `firstWorker`"
                         .to_owned(),
                     "remove `runsIn`",
@@ -73,6 +76,7 @@ impl Target for MpiJob {
                 ),
                 refuse_worker_claims(case, "an MPIJob"),
                 refuse_spares(case, "an MPIJob"),
+                refuse_native_gang(case, "an MPIJob"),
                 // The operator lists every worker twice in one ConfigMap, by its full name.
                 refuse_too_many_workers(case, |host, name| 2 * (host + name + 40), "the MPI Operator"),
             ],

@@ -3,6 +3,7 @@
 use super::Target;
 use crate::job::Case;
 use crate::job::target::{Facts, OWN_KINDS};
+use crate::job::valid::LauncherKind;
 use crate::kubernetes::{self, Object};
 use crate::plan::{Plan, Shape};
 use crate::pods::File;
@@ -36,7 +37,11 @@ impl Target for Plain {
                 }
                 Shape::StatefulSet => "a StatefulSet of workers and a launcher Job (runsIn: ownPod)",
                 Shape::IndexedJob => "one Indexed Job, started by its first pod (runsIn: firstWorker)",
-                Shape::Torchrun => "one Indexed Job of torchrun agents (runsIn: firstWorker)",
+                Shape::Agents => match plan.spec.launcher.kind {
+                    LauncherKind::Jax => "one Indexed Job of JAX processes (runsIn: firstWorker)",
+                    LauncherKind::Tensorflow => "one Indexed Job of TensorFlow processes (runsIn: firstWorker)",
+                    _ => "one Indexed Job of torchrun agents (runsIn: firstWorker)",
+                },
             },
             controller: "khorovod",
             suspended: ("Job", "spec.suspend"),

@@ -2,7 +2,7 @@
 //!
 //! A field that is not refused is supported. `docs/targets.md` describes the effect of each field per target.
 
-use crate::job::valid::{LauncherKind, LauncherPod};
+use crate::job::valid::{Gang, LauncherKind, LauncherPod};
 use crate::job::{Case, field, key, spares};
 use crate::problem::{Problem, Span, codes};
 
@@ -52,6 +52,16 @@ pub fn refuse_spares(case: &Case<'_>, target: &str) -> Refusal {
         spares(case).filter(|_| case.spec.launcher.runs_in == LauncherPod::Own && case.spec.elastic.is_none()),
         format!("{target} has no workers beside those that run ranks, so `workers.spares` cannot be set"),
         "remove `spares`, or leave `--target` out",
+    )
+}
+
+/// Refuses the gang of Kubernetes itself, for targets whose controllers do not pass on its field of pods.
+pub fn refuse_native_gang(case: &Case<'_>, target: &str) -> Refusal {
+    let gang = field!(case.scheduling.gang).filter(|at| at.0 == Some(Gang::Native));
+    (
+        gang.map(|at| at.span),
+        format!("{target} does not put pods into a PodGroup of Kubernetes, so `scheduling.gang` cannot be `native`"),
+        "leave `--target` out, or write another `gang`",
     )
 }
 

@@ -93,7 +93,8 @@ enum Starter {
 fn starter(spec: &Spec) -> Starter {
     match spec.launcher.kind {
         LauncherKind::Torchrun => Starter::Agents,
-        LauncherKind::Shell => Starter::Shell,
+        // `refusals` does not let JAX and TensorFlow pass.
+        LauncherKind::Jax | LauncherKind::Tensorflow | LauncherKind::Shell => Starter::Shell,
         LauncherKind::Mpirun if spec.slurm.srun.is_some() => Starter::Step,
         LauncherKind::Mpirun | LauncherKind::Horovodrun | LauncherKind::Deepspeed => Starter::Mpi,
     }

@@ -6,7 +6,7 @@
 //! TrainJobs of the namespace. So [`mark_as_trainer`] sets both on the pod that launches.
 
 use super::Target;
-use super::refusal::{refuse_growth, refuse_keep, refuse_spares, refuse_worker_claims, report};
+use super::refusal::{refuse_growth, refuse_keep, refuse_native_gang, refuse_spares, refuse_worker_claims, report};
 use crate::job::target::Facts;
 use crate::job::{Case, field, key};
 use crate::plan::Shape;
@@ -56,6 +56,7 @@ impl Target for TrainJob {
                 refuse_keep(case, "a TrainJob"),
                 refuse_spares(case, "a TrainJob"),
                 refuse_growth(case, "a TrainJob"),
+                refuse_native_gang(case, "a TrainJob"),
                 refuse_ttl,
             ],
             problems,
@@ -113,6 +114,8 @@ fn mark_as_trainer(job: &mut Json) -> Json {
 fn framework(kind: LauncherKind) -> &'static str {
     match kind {
         LauncherKind::Torchrun => "torch",
+        LauncherKind::Jax => "jax",
+        LauncherKind::Tensorflow => "tensorflow",
         LauncherKind::Deepspeed => "deepspeed",
         LauncherKind::Horovodrun => "horovod",
         LauncherKind::Mpirun | LauncherKind::Shell => "mpi",

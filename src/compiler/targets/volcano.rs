@@ -2,7 +2,9 @@
 //! starts all pods together, and the policies of the Job stop them.
 
 use super::Target;
-use super::refusal::{refuse_keep, refuse_spares, refuse_too_many_workers, refuse_worker_claims, report};
+use super::refusal::{
+    refuse_keep, refuse_native_gang, refuse_spares, refuse_too_many_workers, refuse_worker_claims, report,
+};
 use crate::job::target::Facts;
 use crate::job::valid::Gang;
 use crate::job::{Case, key};
@@ -47,6 +49,7 @@ impl Target for Volcano {
                 refuse_worker_claims(case, "a Volcano Job"),
                 refuse_keep(case, "a Volcano Job"),
                 refuse_spares(case, "a Volcano Job"),
+                refuse_native_gang(case, "a Volcano Job"),
                 (
                     gang.map(|at| at.span),
                     "a Volcano Job is scheduled by Volcano, so `scheduling.gang` cannot be `coscheduling`".to_owned(),

@@ -138,6 +138,7 @@ choice! {
         "none" => None, "No gang: each pod starts as soon as it fits on a node.";
         "volcano" => Some(spec::Gang::Volcano), "The PodGroup and the scheduler of Volcano.";
         "coscheduling" => Some(spec::Gang::Coscheduling), "The PodGroup of the scheduler plugins.";
+        "native" => Some(spec::Gang::Native), "The PodGroup and the scheduler of Kubernetes itself, 1.36 or newer with the feature gate `GenericWorkload`. With the target `plain`.";
     }
 }
 
@@ -152,7 +153,7 @@ shape! {
         "retries" retries: Int<0, 1000>, default 3, example 0;
         /// An attempt that ran this long resets the number of failed attempts. With `never`, all failed attempts of the run count.
         "retriesResetAfter" retries_reset_after: PeriodOrNever, default "1h", example "6h";
-        /// Exit codes of the training after which no further attempt starts. Not with torchrun, which does not pass on the exit codes of its ranks.
+        /// Exit codes of the training after which no further attempt starts. Not with torchrun, jax and tensorflow, whose agents do not pass on the exit codes of their ranks.
         "finalExitCodes" final_exit_codes: Vec<At<Int<1, 255>>>, example json!([2, 64]);
         /// How long Kubernetes keeps the finished Job. Without it, the Job stays until you delete it, as the other objects do.
         "ttlAfterFinished" ttl_after_finished: Duration, example "1h";

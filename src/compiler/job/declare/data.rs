@@ -23,7 +23,7 @@ shape! {
         "claim" claim: Claim, example json!({"size": "1Ti", "accessModes": ["ReadWriteMany"]});
         /// The name of an existing PersistentVolumeClaim. The user `security.runAsUser` must be able to write to its files.
         "existingClaim" existing_claim: ObjectName, example "team-nfs";
-        /// One PersistentVolumeClaim per worker. It stays when the job is deleted. Only with `launcher.runsIn: ownPod`, so not with torchrun.
+        /// One PersistentVolumeClaim per worker. It stays when the job is deleted. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
         "perWorker" per_worker: Claim, example json!({"size": "100Gi"});
         /// A directory on an NFS server. The user `security.runAsUser` must be able to write to it. Needs the Pod Security level `baseline`; a claim for an NFS volume does not.
         "nfs" nfs: Nfs, example json!({"server": "10.0.0.1", "path": "/exports/data"});

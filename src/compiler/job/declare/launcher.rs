@@ -10,7 +10,7 @@ use crate::job::types::quantity::Quantity;
 use crate::job::types::spec;
 
 shape! {
-    /// The program that starts the ranks, and the pod it runs in. With torchrun, and with `runsIn: firstWorker`, the launcher is the pod with index 0.
+    /// The program that starts the ranks, and the pod it runs in. With torchrun, jax and tensorflow, and with `runsIn: firstWorker`, the launcher is the pod with index 0.
     Launcher {
         /// The program that starts the ranks.
         "kind" (required) kind: LauncherKind, default "mpirun", example "mpirun";
@@ -18,7 +18,7 @@ shape! {
         "mpi" mpi: Mpi, default "openmpi", example "mpich";
         /// Arguments of the launcher program. khorovod adds the number of ranks, the hosts, the ssh settings and the bounds of `elastic`; for mpirun also `--bind-to none` and an option that starts each line of output with its rank, if you do not set these. `khorovod plan` prints the whole command.
         "args" args: Vec<At<Word>>, example json!(["--bind-to", "socket"]);
-        /// The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend`, torchrun and `security.apiAccess: false`.
+        /// The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend`, torchrun, jax, tensorflow and `security.apiAccess: false`.
         "runsIn" runs_in: LauncherPod, example "firstWorker";
         /// Whether the launcher pod is one more host beside the workers, with the same resources.
         "runsRanks" runs_ranks: bool, default false;
@@ -45,6 +45,8 @@ choice! {
         "horovodrun" => spec::LauncherKind::Horovodrun, "The launcher of Horovod, static or elastic.";
         "torchrun" => spec::LauncherKind::Torchrun, "The launcher of PyTorch, which needs no ssh.";
         "deepspeed" => spec::LauncherKind::Deepspeed, "The launcher of DeepSpeed.";
+        "jax" => spec::LauncherKind::Jax, "Processes of JAX, which `jax.distributed.initialize()` connects. Needs no ssh.";
+        "tensorflow" => spec::LauncherKind::Tensorflow, "Processes of TensorFlow with `TF_CONFIG`, for `MultiWorkerMirroredStrategy`. Needs no ssh.";
         "shell" => spec::LauncherKind::Shell, "The command itself, in the launcher pod, with hostfile, ssh and MPI ready.";
     }
 }

@@ -18,13 +18,13 @@ macro_rules! with_worker_fields {
     ($callback:ident $($head:tt)*) => {
         $callback! {
             { $($head)* }
-            /// Workers that are ready but run no ranks until another worker is lost. Each group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun.
+            /// Workers that are ready but run no ranks until another worker is lost. Each group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
             "spares" spares: Int<0, MAX_WORKERS>, default 0, example 1;
             /// GPUs per worker. 0 trains on CPUs.
             "gpus" gpus: Int<0, 64>, default 0, example 8;
             /// The resource that counts GPUs on the nodes: `amd.com/gpu`, `habana.ai/gaudi`, a MIG slice.
             "gpuResource" gpu_resource: ResourceName, default "nvidia.com/gpu", example "nvidia.com/mig-1g.10gb";
-            /// Ranks per worker, which MPI calls slots and torchrun `--nproc-per-node`. Default: one per GPU, at least one.
+            /// Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, and JAX processes. Default: one per GPU, at least one.
             "slotsPerWorker" slots_per_worker: Int<1, 1024>, example 8;
             /// CPUs per worker: both request and limit. With `memory` too, the pods have the QoS class Guaranteed.
             "cpu" cpu: Quantity, example "32";
@@ -89,7 +89,7 @@ with_worker_fields! {
         "replicas" replicas: Int<1, MAX_WORKERS>, example 4;
         /// The number of workers may change during the run. For `horovodrun` and `torchrun`. The run continues without lost workers, and you can scale it, which khorovod does not do itself. With horovodrun: `kubectl scale statefulset JOB-RUN-worker --replicas 6`. With torchrun, until you apply the spec again: `kubectl patch job JOB-RUN -p '{"spec": {"completions": 6, "parallelism": 6}}'`.
         "elastic" elastic: Elastic, example json!({"minReplicas": 2, "maxReplicas": 8});
-        /// Heterogeneous worker groups. The fields beside `groups` are the defaults of each group. Only with `launcher.runsIn: ownPod`, so not with torchrun.
+        /// Heterogeneous worker groups. The fields beside `groups` are the defaults of each group. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
         "groups" groups: Vec<At<Group>>, example json!([{"name": "a100", "replicas": 2, "gpus": 8}]);
         /// The checks that a worker must pass before it runs ranks. Without this field, only workers with GPUs are checked, before each attempt that follows a failed one.
         "healthCheck" health_check: HealthCheck, example json!({"command": ["dcgmi", "diag", "-r", "1"], "timeout": "2m"});

@@ -13,7 +13,9 @@ use crate::yaml::{Entry, Node};
 const WORDS: &[(&str, &str)] = &[
     ("accelerate", "torchrun"),
     ("ddp", "torchrun"),
+    ("flax", "jax"),
     ("horovod", "horovodrun"),
+    ("keras", "tensorflow"),
     ("mpi", "mpirun"),
     ("mpiexec", "mpirun"),
     ("pytorch", "torchrun"),
@@ -21,6 +23,7 @@ const WORDS: &[(&str, &str)] = &[
     ("RWO", "ReadWriteOnce"),
     ("RWOP", "ReadWriteOncePod"),
     ("RWX", "ReadWriteMany"),
+    ("tf", "tensorflow"),
     ("torch", "torchrun"),
 ];
 
@@ -173,7 +176,7 @@ impl FieldIndex {
 
     /// The hint for `name`, which the map at `path` does not have.
     pub fn hint(&self, name: &str, path: &str) -> Option<String> {
-        if ["mpirun", "horovodrun", "torchrun", "deepspeed"].contains(&name) {
+        if ["mpirun", "horovodrun", "torchrun", "deepspeed", "jax", "tensorflow"].contains(&name) {
             return Some(format!("write `launcher: {name}`"));
         }
         let said = match name {

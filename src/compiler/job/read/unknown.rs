@@ -8,7 +8,7 @@ use crate::yaml::flow::flow;
 
 /// The launcher that is named by a key of `launcher`: `{name: torchrun}` or `{torchrun: {}}`.
 fn launcher_kind(entry: &Entry) -> Option<&str> {
-    const KINDS: &[&str] = &["mpirun", "horovodrun", "torchrun", "deepspeed", "shell"];
+    const KINDS: &[&str] = &["mpirun", "horovodrun", "torchrun", "deepspeed", "jax", "tensorflow", "shell"];
     let word = match entry.key.as_str() {
         "name" | "program" | "launcher" => entry.value.text()?,
         key => key,

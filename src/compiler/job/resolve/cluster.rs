@@ -5,6 +5,7 @@ use crate::job::declare::{
     scalars::{LabelKey, LabelValue, Table, Word},
 };
 use crate::job::read::At;
+use crate::job::types::KubeVersion;
 use crate::job::types::spec::{
     Checkpoint, Gang, LauncherPod, Lifecycle, Metrics, Observability, Pairs, Patch, Placement, PodSecurityLevel,
     Progress, Scheduling, Security, Slurm, Srun, Stall,
@@ -12,13 +13,13 @@ use crate::job::types::spec::{
 
 use super::{Defaults, items, pairs, port, section};
 
-pub fn scheduling(body: &declare::Body) -> Scheduling {
+pub fn scheduling(body: &declare::Body, kube_version: KubeVersion) -> Scheduling {
     let given = section(body.scheduling.as_ref());
     let gang = given.gang().value.0;
     let own = match gang {
         Some(Gang::Volcano) => Some("volcano"),
         Some(Gang::Coscheduling) => Some("scheduler-plugins-scheduler"),
-        None => None,
+        Some(Gang::Native) | None => None,
     };
     Scheduling {
         gang,
@@ -26,6 +27,7 @@ pub fn scheduling(body: &declare::Body) -> Scheduling {
         local_queue: text!(given.local_queue),
         suspend: given.suspend().value,
         scheduler_name: text!(given.scheduler_name).or(own.map(str::to_owned)),
+        kube_version,
     }
 }
 

@@ -132,22 +132,22 @@ pub fn launcher(body: &declare::Body, target: &Facts, scheduling: &Scheduling, d
     let kind = defaults.take("launcher.kind", given.kind()).0;
     let interactive = given.interactive().value;
     let mpi = match kind {
-        LauncherKind::Torchrun => none.mpi().value.0,
+        _ if kind.has_agents() => none.mpi().value.0,
         _ => defaults.take("launcher.mpi", given.mpi()).0,
     };
     let idle_timeout = match interactive {
         true => defaults.take("launcher.idleTimeout", given.idle_timeout()).0,
         false => none.idle_timeout().value.0,
     };
-    // torchrun has no launcher, so the default of this field is not listed.
+    // A job of agents has no launcher, so the default of this field is not listed.
     let lost_timeout = match kind {
-        LauncherKind::Torchrun => none.lost_timeout().value.0,
+        _ if kind.has_agents() => none.lost_timeout().value.0,
         _ => defaults.take("launcher.lostTimeout", given.lost_timeout()).0,
     };
     let larger = launcher_memory(body);
-    let (cpu, memory) = match (kind, larger) {
-        (LauncherKind::Torchrun, larger) => (none.cpu().value, larger.unwrap_or_else(|| none.memory().value)),
-        (_, larger) => (
+    let (cpu, memory) = match (kind.has_agents(), larger) {
+        (true, larger) => (none.cpu().value, larger.unwrap_or_else(|| none.memory().value)),
+        (false, larger) => (
             defaults.take("launcher.cpu", given.cpu()),
             match larger {
                 Some(larger) => {
@@ -189,8 +189,9 @@ fn runs_in(
     let keeps = body.lifecycle.as_ref().and_then(|at| at.value.keep_workers.as_ref()).is_some_and(|at| at.value);
     let given = body.launcher.as_ref().and_then(|at| plain!(at.runs_in));
     match (kind, queued) {
-        (LauncherKind::Torchrun, _) => {
-            defaults.computed("launcher.runsIn", given, LauncherPod::FirstWorker, &"firstWorker (torchrun)")
+        (kind, _) if kind.has_agents() => {
+            let text = format!("firstWorker ({})", kind.name());
+            defaults.computed("launcher.runsIn", given, LauncherPod::FirstWorker, &text)
         }
         (_, true) => defaults.computed("launcher.runsIn", given, LauncherPod::FirstWorker, &"firstWorker (scheduling)"),
         _ if !access && !keeps && target.own_workloads => {

@@ -4,7 +4,7 @@ use super::Case;
 use crate::job::declare::Image;
 use crate::job::declare::scalars::ImageName;
 use crate::job::types::KubeVersion;
-use crate::job::types::spec::{LauncherKind, LauncherPod, Scheduling};
+use crate::job::types::spec::{Gang, LauncherPod, Scheduling};
 use crate::problem::{Problem, codes};
 
 codes! {
@@ -13,6 +13,7 @@ codes! {
     /// `launcher.runsIn: firstWorker` needs `successPolicy` to end the pods of its Job, which Kubernetes has since 1.31.
     /// `launcher.runsIn: ownPod` needs `podFailurePolicy`, which Kubernetes has since 1.26. In older versions, workers would
     /// keep their GPUs, or the loss of a launcher would end the job. Use the other value of `runsIn`, or a newer cluster.
+    /// `scheduling.gang: native` needs the PodGroup of Kubernetes itself, which exists since 1.36.
     Error KUBE_VERSION = "kube-version";
 
     /// An image without a tag or digest, or with `latest`
@@ -41,6 +42,7 @@ fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if !case.spec.target.uses_jobs {
         return;
     }
+    native_gang(case, problems);
     let (needs, what) = match case.spec.launcher.runs_in {
         LauncherPod::FirstWorker => (KubeVersion::new(31), "`launcher.runsIn: firstWorker`"),
         LauncherPod::Own => (KubeVersion::new(26), "the launcher's podFailurePolicy"),
@@ -53,17 +55,30 @@ fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let message = format!("{what} needs Kubernetes {needs}, and `--kube-version` is {}", case.kube_version);
         let Scheduling { gang, local_queue, suspend, .. } = &case.spec.scheduling;
         let queued = gang.is_some() || local_queue.is_some() || *suspend;
-        let alone = case.spec.launcher.kind == LauncherKind::Torchrun || queued && case.spec.target.own_workloads;
+        let alone = case.spec.launcher.kind.has_agents() || queued && case.spec.target.own_workloads;
         let problem = Problem::new(&KUBE_VERSION, span, message);
         problems.push(match case.spec.launcher.runs_in {
             LauncherPod::FirstWorker if alone => {
-                problem.hint("use a newer `--kube-version`: torchrun, a gang, Kueue and `suspend` need `launcher.runsIn: firstWorker`")
+                problem.hint("use a newer `--kube-version`: torchrun, jax, tensorflow, a gang, Kueue and `suspend` need `launcher.runsIn: firstWorker`")
             }
             LauncherPod::FirstWorker => {
                 problem.hint("write `launcher: {runsIn: ownPod}`, or use a newer `--kube-version`")
             }
             LauncherPod::Own => problem.hint("use a newer `--kube-version`"),
         });
+    }
+}
+
+/// The PodGroup of Kubernetes exists since 1.36. In 1.35 pods referred to a Workload.
+fn native_gang(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let needs = KubeVersion::new(36);
+    if let (Some(Gang::Native), Some(at)) = (case.spec.scheduling.gang, field!(case.scheduling.gang))
+        && case.kube_version < needs
+    {
+        let version = case.kube_version;
+        let message = format!("`scheduling.gang: native` needs Kubernetes {needs}, and `--kube-version` is {version}");
+        let hint = "use a newer `--kube-version`, or write `gang: coscheduling` or `gang: volcano`, which need a scheduler of their own";
+        problems.push(Problem::new(&KUBE_VERSION, at.span, message).hint(hint));
     }
 }
 

@@ -341,7 +341,7 @@ fn own_options(kind: LauncherKind, mpi: Mpi) -> (&'static [&'static str], &'stat
             &["--num_nodes", "--num_gpus", "-i", "--include", "-e", "--exclude"],
             &["-H", "--hostfile", "--launcher", "--no_python"],
         ),
-        (LauncherKind::Shell, _) => (&[], &[]),
+        (LauncherKind::Jax | LauncherKind::Tensorflow | LauncherKind::Shell, _) => (&[], &[]),
     }
 }
 
@@ -374,7 +374,7 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let is_program =
         |(index, word): &(usize, &str)| matches!(*word, "--" | ":") || *index == 0 && !word.starts_with('-');
     let words = args.iter().map(|word| word.0.as_str()).enumerate();
-    if launcher.kind != LauncherKind::Shell
+    if launcher.kind.takes_args()
         && let Some((index, word)) = words.clone().find(is_program)
     {
         let message = format!("`{word}` in `launcher.args` makes the launcher start another program than `command`");

@@ -24,9 +24,10 @@ codes! {
     /// `restricted`.
     Error OPENSHIFT_IDS = "openshift-ids";
 
-    /// An ssh or MPI setting for torchrun
+    /// An ssh or MPI setting for torchrun, JAX or TensorFlow
     ///
-    /// The agents of torchrun connect over TCP and use neither ssh nor MPI. Remove the setting, or use another launcher.
+    /// The agents of these launchers connect over TCP and use neither ssh nor MPI. Remove the setting, or use another
+    /// launcher.
     Error TORCHRUN_SSH = "torchrun-ssh";
 
     /// An interactive launcher that is not a shell
@@ -36,7 +37,8 @@ codes! {
 
     /// Elastic training with a launcher that does not support it
     ///
-    /// Only horovodrun and torchrun can lose and gain workers during training.
+    /// Only horovodrun and torchrun can lose and gain workers during training. MPI, the coordinator of JAX and `TF_CONFIG`
+    /// have a fixed number of ranks. With them, a lost worker starts a new attempt with the same number.
     Error ELASTIC_LAUNCHER = "elastic-launcher";
 
     /// Elastic training with worker groups, spares, or ranks in the launcher pod
@@ -58,8 +60,8 @@ codes! {
     /// The pod of the launcher does not support what the spec asks for
     ///
     /// Worker groups, `spares`, `perWorker` storage, elastic Horovod and `keepWorkers: true` need `launcher.runsIn: ownPod`,
-    /// in which a StatefulSet runs the workers. A gang, Kueue, `suspend` and torchrun need `launcher.runsIn: firstWorker`, in
-    /// which one Indexed Job runs all pods: a launcher that scales a StatefulSet would wait for pods that the queue never
+    /// in which a StatefulSet runs the workers. A gang, Kueue, `suspend`, torchrun, JAX and TensorFlow need `launcher.runsIn:
+    /// firstWorker`, in which one Indexed Job runs all pods: a launcher that scales a StatefulSet would wait for pods that the queue never
     /// admits. Without `security.apiAccess` it cannot scale one.
     Error WRONG_LAUNCHER_POD = "wrong-launcher-pod";
 }
@@ -115,10 +117,12 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
         let excludes = spec.security.pod_security_level == PodSecurityLevel::OpenShift && spec.target.has_pods;
         conflict(&OPENSHIFT_IDS, at.filter(|_| excludes), message, NO_OTHER, hint)
     };
-    let torchrun = |at: Option<Span>, message, hint| {
-        let kind = field!(case.launcher.kind).map_or(case.top, |at| at.span);
-        let excludes = spec.launcher.kind == LauncherKind::Torchrun;
-        conflict(&TORCHRUN_SSH, at.filter(|_| excludes), message, (Some(kind), "torchrun is chosen here"), hint)
+    let agents = |at: Option<Span>, what, hint| {
+        let given = field!(case.launcher.kind).map_or(case.top, |at| at.span);
+        let kind = spec.launcher.kind;
+        let label = format!("{} is chosen here", kind.name());
+        let message = format!("{} does not use `{what}`", kind.name());
+        conflict(&TORCHRUN_SSH, at.filter(|_| kind.has_agents()), message, (Some(given), &label), hint)
     };
     vec![
         both(
@@ -155,8 +159,8 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
             "OpenShift assigns `fsGroup`",
             "remove `fsGroup`, or write `podSecurityLevel: restricted`",
         ),
-        torchrun(key(field!(case.ssh)), "torchrun does not use `ssh`", "remove `ssh`"),
-        torchrun(key(field!(case.launcher.mpi)), "torchrun does not use `launcher.mpi`", "remove `launcher.mpi`"),
+        agents(key(field!(case.ssh)), "ssh", "remove `ssh`"),
+        agents(key(field!(case.launcher.mpi)), "launcher.mpi", "remove `launcher.mpi`"),
     ]
 }
 
@@ -176,7 +180,10 @@ fn elastic(case: &Case<'_>) -> Vec<Option<Problem>> {
             Some(elastic).filter(|_| !supported),
             "`elastic` needs `launcher: horovodrun` or `torchrun`",
             (kind, "this launcher is not elastic"),
-            "write `launcher: horovodrun`, or remove `elastic`",
+            match case.spec.launcher.kind.starts_processes() {
+                true => "remove `elastic`: a lost worker starts a new attempt with the same number of workers",
+                false => "write `launcher: horovodrun`, or remove `elastic`",
+            },
         ),
         together(key(field!(case.workers.groups)), "`workers.groups`", "remove one of the two"),
         together(
@@ -243,7 +250,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     };
     // Whether the pods run `guard.sh`. The condition is that of `Plan::own_job`.
     let may_end = spec.target.own_workloads && spec.security.api_access && !spec.lifecycle.keep_workers;
-    let watches = may_end && kind != LauncherKind::Torchrun;
+    let watches = may_end && !kind.has_agents();
     let has_queue = spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang;
     let prefixes = !matches!(kind, LauncherKind::Horovodrun | LauncherKind::Shell);
     let has_policy = spec.security.network_policy || !spec.target.has_pods;
@@ -263,8 +270,8 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
         row(
             key(field!(case.launcher.args)),
             "launcher.args",
-            kind != LauncherKind::Shell,
-            "a launcher other than `shell`",
+            kind.takes_args(),
+            "mpirun, horovodrun, torchrun or deepspeed: no other launcher has options",
         ),
         row(
             key(field!(case.launcher.lost_timeout)),
@@ -275,8 +282,8 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
         row(
             key(field!(case.lifecycle.final_exit_codes)),
             "lifecycle.finalExitCodes",
-            kind != LauncherKind::Torchrun,
-            "mpirun, horovodrun, deepspeed or shell: torchrun does not pass on the exit codes of its ranks",
+            !kind.has_agents(),
+            "mpirun, horovodrun, deepspeed or shell: the agents of the others do not pass on the exit codes of their ranks",
         ),
         row(key(field!(case.launcher.image)), "launcher.image", is_separate, own_pod),
         row(key(field!(case.launcher.cpu)), "launcher.cpu", has_resources, own_resources),
@@ -322,7 +329,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             key(field!(case.observability.logs.rank_prefix).filter(|at| !at.value)),
             "observability.logs.rankPrefix",
             prefixes,
-            "mpirun, torchrun or deepspeed",
+            "mpirun, torchrun, deepspeed, jax or tensorflow",
         ),
         row(key(field!(case.security.egress)), "security.egress", has_policy, "`security.networkPolicy: true`"),
         row(
@@ -364,7 +371,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
 fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
     let spec = case.spec;
     let Some(workers) = &case.body.workers else { return Vec::new() };
-    let torchrun = spec.launcher.kind == LauncherKind::Torchrun;
+    let has_agents = spec.launcher.kind.has_agents();
     let given = field!(case.launcher.runs_in).map(|at| at.span);
     let queued = [
         ("scheduling.gang", spec.scheduling.gang.and(key(field!(case.scheduling.gang)))),
@@ -382,8 +389,9 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
             );
             wrong(span.map(|span| given.unwrap_or(span)), &message, (span, "requested here"))
         });
-        let at = torchrun.then_some(given.unwrap_or(workers.key));
-        let torchrun = wrong(at, "torchrun needs `launcher.runsIn: firstWorker`", NO_OTHER);
+        let at = has_agents.then_some(given.unwrap_or(workers.key));
+        let message = format!("{} needs `launcher.runsIn: firstWorker`", spec.launcher.kind.name());
+        let agents = wrong(at, &message, NO_OTHER);
         let access = field!(case.security.api_access).filter(|at| !at.value);
         let access = conflict(
             &WRONG_LAUNCHER_POD,
@@ -392,7 +400,7 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
             (given, "`ownPod` is requested here"),
             "write `runsIn: firstWorker`, or leave it out; or set `lifecycle.keepWorkers: true`, and delete the workers yourself",
         );
-        return queued.chain([torchrun, access]).collect();
+        return queued.chain([agents, access]).collect();
     }
     let kind = field!(case.launcher.kind).map(|at| at.span);
     let why = given.or_else(|| queued.iter().find_map(|(_, span)| *span)).or(kind);
@@ -407,7 +415,7 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
         ("storage with `perWorker` needs", key(per_worker), "an Indexed Job creates no claims"),
         (
             "`workers.elastic` with Horovod needs",
-            key(field!(case.workers.elastic).filter(|_| !torchrun)),
+            key(field!(case.workers.elastic).filter(|_| !has_agents)),
             "the launcher ends with the first worker",
         ),
         (
@@ -422,7 +430,7 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
         ),
     ];
     let row = |(what, at, reason): (&str, Option<Span>, &str)| {
-        let way_out = if torchrun { "remove it, or use another launcher" } else { "remove one of the two" };
+        let way_out = if has_agents { "remove it, or use another launcher" } else { "remove one of the two" };
         conflict(
             &WRONG_LAUNCHER_POD,
             at,

@@ -12,7 +12,7 @@ use crate::problem::{Problem, Span, codes};
 codes! {
     /// A variable that khorovod or the launcher sets
     ///
-    /// The hostfile, the ssh agent and the rendezvous of torchrun follow from the spec. With another value, ranks would
+    /// The hostfile, the ssh agent, the rendezvous of torchrun, the coordinator of JAX and `TF_CONFIG` follow from the spec. With another value, ranks would
     /// start on the wrong hosts, or not at all. Remove the variable.
     Error RESERVED_VARIABLE = "reserved-variable";
 
@@ -83,8 +83,16 @@ fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>
         "MASTER_ADDR",
         "MASTER_PORT",
     ];
+    const JAX: &[&str] = &["JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_LOCAL_DEVICE_IDS"];
+    const TENSORFLOW: &[&str] = &["TF_CONFIG"];
     let kind = case.spec.launcher.kind;
     let torchrun = kind == LauncherKind::Torchrun;
+    let of_launcher = match kind {
+        LauncherKind::Torchrun => TORCHRUN,
+        LauncherKind::Jax => JAX,
+        LauncherKind::Tensorflow => TENSORFLOW,
+        _ => &[],
+    };
     let ranks: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();
     if RANKS_OWN.contains(&name) && ranks > 1 && !torchrun && kind != LauncherKind::Shell {
         let message = format!("`{name}` would be the same for all {ranks} ranks");
@@ -98,7 +106,7 @@ fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>
     // The pod in which this variable is 0 is the launcher.
     let index = name == "JOB_COMPLETION_INDEX" && case.spec.launcher.runs_in == LauncherPod::FirstWorker;
     let index = index && case.spec.target.has_pods;
-    if index || owns_variable(name) || torchrun && TORCHRUN.contains(&name) {
+    if index || owns_variable(name) || of_launcher.contains(&name) {
         let problem = Problem::new(&RESERVED_VARIABLE, span, format!("khorovod or the launcher sets `{name}`"));
         problems.push(problem.hint(match name {
             "PET_MAX_RESTARTS" => "remove it, and set `lifecycle.retries`",

@@ -173,6 +173,7 @@ fn unset_variable(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) 
 fn instead_of(name: &str, spec: &Spec) -> String {
     let ranks = match spec.launcher.kind {
         LauncherKind::Torchrun => ["RANK", "LOCAL_RANK", "WORLD_SIZE"],
+        LauncherKind::Jax | LauncherKind::Tensorflow => ["KHOROVOD_RANK", "KHOROVOD_LOCAL_RANK", "KHOROVOD_RANKS"],
         LauncherKind::Horovodrun => ["HOROVOD_RANK", "HOROVOD_LOCAL_RANK", "HOROVOD_SIZE"],
         _ if spec.launcher.mpi == Mpi::OpenMpi => {
             ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"]

@@ -2,7 +2,7 @@
 
 use super::{Case, key, storage};
 use crate::job::declare::{self, EnvValue};
-use crate::job::types::limits::{AGENTS_PORT, RENDEZVOUS_PORT};
+use crate::job::types::limits::{AGENTS_PORT, FIRST_RANK_PORT, RENDEZVOUS_PORT};
 use crate::job::types::spec::{LauncherKind, PodSecurityLevel};
 use crate::problem::{Problem, Span, codes};
 
@@ -106,10 +106,15 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         problems.push(problem.and(ranks.span, "here").hint("choose another port for the metrics of the launcher"));
     }
     let metrics = [ranks, launcher];
-    if spec.launcher.kind == LauncherKind::Torchrun {
-        let is_taken = |port: u32| [RENDEZVOUS_PORT, AGENTS_PORT].map(u32::from).contains(&port);
+    if spec.launcher.kind.has_agents() {
+        let slots = spec.groups.iter().map(|group| group.slots).max().unwrap_or(1);
+        let of_ranks = spec.launcher.kind == LauncherKind::Tensorflow;
+        let is_taken = |port: u32| {
+            [RENDEZVOUS_PORT, AGENTS_PORT].map(u32::from).contains(&port)
+                || of_ranks && (FIRST_RANK_PORT..FIRST_RANK_PORT + slots).contains(&port)
+        };
         for at in metrics.into_iter().flatten().filter(|at| is_taken(at.0)) {
-            let message = format!("the agents of torchrun already use port {}", at.0);
+            let message = format!("{} already uses port {} of the pods", spec.launcher.kind.name(), at.0);
             problems.push(Problem::new(&PORT_CLASH, at.span, message).hint("choose another port for metrics"));
         }
         return;

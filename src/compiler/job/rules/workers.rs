@@ -2,6 +2,7 @@
 
 use super::Case;
 use crate::job::declare::{MAX_WORKERS, WorkerFields};
+use crate::job::types::spec::LauncherKind;
 use crate::problem::{Problem, codes, count};
 
 codes! {
@@ -16,6 +17,12 @@ codes! {
     /// GPUs without a rank are idle. That is correct if each rank uses several GPUs. Otherwise remove `slotsPerWorker`. The number of
     /// ranks follows from `gpus`; GPUs that are only in `resources` get no rank.
     Warning IDLE_GPUS = "idle-gpus";
+
+    /// GPUs that cannot be divided among the ranks of a worker
+    ///
+    /// With `launcher: jax` and `launcher: tensorflow` each rank uses an equal share of the GPUs of its worker. Set `slotsPerWorker`
+    /// to a number that divides `gpus`: 1 for one rank with all GPUs, or leave it out for one rank per GPU.
+    Error GPUS_PER_RANK = "gpus-per-rank";
 
     /// `/dev/shm` is larger than the memory of the worker
     ///
@@ -47,8 +54,9 @@ codes! {
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(workers) = &case.body.workers else { return };
     let groups = workers.groups.as_ref().map(|at| at.value.as_slice());
+    let kind = case.spec.launcher.kind;
     match groups {
-        None => Worker { fields: WorkerFields::new(workers, None), shares_slots: false }.check(problems),
+        None => Worker { fields: WorkerFields::new(workers, None), shares_slots: false, kind }.check(problems),
         Some([]) => {
             let span = workers.groups.as_ref().map_or(workers.span, |at| at.span);
             let problem = Problem::new(&EMPTY_LIST, span, "`spec.workers.groups` is empty: the job has no workers");
@@ -57,7 +65,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         Some(groups) => {
             for group in groups {
                 let fields = WorkerFields::new(workers, Some(group));
-                Worker { fields, shares_slots: group.slots_per_worker.is_none() }.check(problems);
+                Worker { fields, shares_slots: group.slots_per_worker.is_none(), kind }.check(problems);
             }
         }
     }
@@ -80,6 +88,7 @@ struct Worker<'a> {
     fields: WorkerFields<'a>,
     /// Whether `slotsPerWorker` is beside `groups`, and so applies to all groups.
     shares_slots: bool,
+    kind: LauncherKind,
 }
 
 impl Worker<'_> {
@@ -139,6 +148,16 @@ impl Worker<'_> {
             return;
         }
         let ranks = count(slots.0, "rank");
+        if self.kind.starts_processes() && slots.0 < gpus.0 {
+            if !gpus.0.is_multiple_of(slots.0) {
+                let message = format!("{} GPUs cannot be divided among {ranks} per worker", gpus.0);
+                let problem = Problem::new(&GPUS_PER_RANK, slots.span, message).here("ranks per worker");
+                let hint =
+                    "write `slotsPerWorker: 1`, so that one rank uses all GPUs, or remove it for one rank per GPU";
+                problems.push(problem.and(gpus.span, "GPUs per worker").hint(hint));
+            }
+            return;
+        }
         let (code, message) = match slots.0 > gpus.0 {
             true => (&SLOTS_ABOVE_GPUS, format!("{ranks} would share {} on each worker", count(gpus.0, "GPU"))),
             false => (&IDLE_GPUS, format!("{ranks} on {} GPUs per worker: some GPUs have no rank", gpus.0)),

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
+use super::KubeVersion;
 use super::quantity::Quantity;
 use super::target::Facts;
 
@@ -201,7 +202,39 @@ pub enum LauncherKind {
     Horovodrun,
     Torchrun,
     Deepspeed,
+    Jax,
+    Tensorflow,
     Shell,
+}
+
+impl LauncherKind {
+    /// Its name in the spec.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mpirun => "mpirun",
+            Self::Horovodrun => "horovodrun",
+            Self::Torchrun => "torchrun",
+            Self::Deepspeed => "deepspeed",
+            Self::Jax => "jax",
+            Self::Tensorflow => "tensorflow",
+            Self::Shell => "shell",
+        }
+    }
+
+    /// Whether an agent in each pod starts the ranks, without ssh and without MPI.
+    pub fn has_agents(self) -> bool {
+        self == Self::Torchrun || self.starts_processes()
+    }
+
+    /// Whether a program with options starts the ranks.
+    pub fn takes_args(self) -> bool {
+        self != Self::Shell && !self.starts_processes()
+    }
+
+    /// Whether khorovod itself starts the ranks of each pod, and not a program of the framework.
+    pub fn starts_processes(self) -> bool {
+        matches!(self, Self::Jax | Self::Tensorflow)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -329,12 +362,26 @@ pub struct Scheduling {
     pub suspend: bool,
     /// The scheduler of the pods. If the spec sets `gang` and no scheduler, it is the scheduler of the gang.
     pub scheduler_name: Option<String>,
+    /// The version of Kubernetes, on which the version of the PodGroup of [`Gang::Native`] depends.
+    pub kube_version: KubeVersion,
+}
+
+impl Scheduling {
+    /// The version of the PodGroup of [`Gang::Native`], and the feature gates that it needs. Both are off by default.
+    pub fn native_gang(&self) -> (&'static str, &'static str) {
+        match self.kube_version.minor {
+            0..=36 => ("scheduling.k8s.io/v1alpha2", "GenericWorkload=true,GangScheduling=true"),
+            _ => ("scheduling.k8s.io/v1beta1", "GenericWorkload=true"),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gang {
     Volcano,
     Coscheduling,
+    /// The PodGroup of Kubernetes itself.
+    Native,
 }
 
 #[derive(Debug, Clone, Default)]

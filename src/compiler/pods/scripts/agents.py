@@ -1,9 +1,10 @@
-"""agents.py INDEX HOST [ADDRESS]: connects the torchrun agents of a job while their ranks run, so that all of them stop soon if one
+"""agents.py INDEX HOST LAUNCHER [ADDRESS]: connects the agents of a job while their ranks run, so that all of them stop soon if one
 is lost, and all ranks get the signal for a checkpoint if one is about to end. torchrun itself notices neither.
 
 The agent with index 0, on HOST, serves the others. Each side sends a line at least every two seconds. When an agent is lost or
 leaves, its name is written to the file `lost` or `leaves` of every agent, and this program ends. An agent also counts as lost if
-torchrun starts its ranks again after a failure, because it does not start those of the others. SIGUSR1 reports that this agent
+torchrun starts its ranks again after a failure, because it does not start those of the others, and at once if ranks of JAX or
+TensorFlow fail. If they fail because another agent has just been lost, that one counts as lost. SIGUSR1 reports that this agent
 leaves, SIGUSR2 that its ranks have succeeded, SIGTERM that they have failed.
 """
 import asyncio
@@ -14,7 +15,7 @@ import socket
 import sys
 import time
 
-INDEX, HOST = int(sys.argv[1]), sys.argv[2]
+INDEX, HOST, LAUNCHER = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 PORT = 29401
 FOLDER = "/horovod/generated"
 SILENT = 10  # seconds without a line, after which an agent is lost
@@ -99,7 +100,9 @@ class Server:
                 await self.announce("lost", index)
             if words == ["succeeded"]:
                 agent.ended = True
-            if words == ["failed"]:
+            if words == ["failed"] and LAUNCHER != "torchrun":
+                await self.blame(index)
+            elif words == ["failed"]:
                 agent.ended, agent.missing_since = True, time.time() + AFTER_FAILURE - SILENT
         if agent.writer is writer:
             writer.close()
@@ -115,6 +118,12 @@ class Server:
             if time.time() - since > SILENT:
                 asyncio.ensure_future(self.announce("lost", index))
 
+    async def blame(self, failed):
+        # The connection of an agent that was lost may end a little later than its ranks.
+        await asyncio.sleep(0.2)
+        missing = [index for index, agent in self.agents.items() if agent.missing_since]
+        await self.announce("lost", missing[0] if missing else failed)
+
     async def announce(self, what, index):
         writers = [a.writer for a in self.agents.values() if a.writer]
         for writer in writers:
@@ -125,13 +134,15 @@ class Server:
     def report(self, what):
         if what == "succeeded":
             os._exit(0)
+        if what == "failed" and LAUNCHER != "torchrun":
+            return asyncio.ensure_future(self.blame(INDEX))
         asyncio.ensure_future(self.announce("leaves" if what == "leaves" else "lost", INDEX))
 
 
 class Client:
     def __init__(self):
         self.writer = self.server = None
-        self.address = " ".join(sys.argv[3:]) or HOST
+        self.address = " ".join(sys.argv[4:]) or HOST
 
     async def run(self):
         since = time.time()

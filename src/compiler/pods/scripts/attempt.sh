@@ -110,7 +110,7 @@ all_stayed() {
   return 1
 }
 
-# Whether ranks still save a checkpoint. torchrun.sh redefines it.
+# Whether ranks still save a checkpoint. agent.sh redefines it.
 are_saving() { true; }
 
 # save_checkpoint WHY: sends the checkpoint signal to all ranks and waits for their end, at most checkpoint_grace seconds.
@@ -155,7 +155,7 @@ rest() {
 
 # attempt [WATCH]: runs the launch to its end. Sets `failure`, which is empty after success, `code`, the exit code of the
 # training if it ended by itself, and `gone`, the hosts that were lost. WATCH is the function that finds these: `watch_workers`, or
-# `watch_agents` of torchrun.sh.
+# `watch_agents` of agent.sh.
 attempt() {
   local checked=$SECONDS host patience='' other
   local -A started_as=() missing_since=()

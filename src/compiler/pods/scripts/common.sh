@@ -38,6 +38,7 @@ pause() { sleep "$1" & wait $!; }
 
 # Python prints its stacks on a signal: see evidence.sh. Ranks may write their steps: see stall.sh.
 if [[ -e $scripts/sitecustomize.py ]] && mkdir -p "$generated/python" "$generated/steps" && ln -sfn "$scripts/sitecustomize.py" "$generated/python"; then
+  [[ ! -e $scripts/khorovod_frameworks.py ]] || ln -sfn "$scripts/khorovod_frameworks.py" "$generated/python"
   export PYTHONPATH=$generated/python${PYTHONPATH:+:$PYTHONPATH} KHOROVOD_STEPS=$generated/steps
 fi
 

@@ -38,7 +38,7 @@ indent() { printf '  %s\n' "${1//$'\n'/$'\n'  }"; }
 
 rank_of() {
   local name
-  for name in OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK HOROVOD_RANK RANK; do variable "$1" "$name" && return; done
+  for name in OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK HOROVOD_RANK KHOROVOD_RANK RANK; do variable "$1" "$name" && return; done
 }
 
 # read_state PID: sets `state`, `threads`, `caught` (signals with a handler) and `wchan` (the kernel function that it waits in).

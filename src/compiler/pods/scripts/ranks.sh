@@ -1,11 +1,11 @@
 # The ranks of this pod.
 
-# Whether a process has a rank in its environment, as MPI, Horovod, torchrun and DeepSpeed set it.
+# Whether a process has a rank in its environment, as MPI, Horovod, torchrun, DeepSpeed and processes.sh set it.
 has_rank() {
   local words text
   { mapfile -d '' -t words <"/proc/$1/environ"; } 2>/dev/null || return 1
   printf -v text '\n%s' "${words[@]}"
-  [[ $text =~ $'\n'(OMPI_COMM_WORLD_RANK|PMI_RANK|PMIX_RANK|HOROVOD_RANK|RANK)= ]]
+  [[ $text =~ $'\n'(OMPI_COMM_WORLD_RANK|PMI_RANK|PMIX_RANK|HOROVOD_RANK|KHOROVOD_RANK|RANK)= ]]
 }
 
 # list_ranks [SIGNAL]: fills `ranks` with the process ids of the ranks: the first processes with a rank in their environment,

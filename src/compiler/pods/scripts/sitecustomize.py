@@ -9,6 +9,12 @@ except BaseException:
     pass
 
 
+try:
+    import khorovod_frameworks
+except BaseException:
+    pass
+
+
 # Runs the sitecustomize that Python would have found without this one.
 def find_next():
     import importlib.machinery

@@ -31,7 +31,7 @@ watch_progress() {
   local quiet_since=$SECONDS looked=$SECONDS unwritten=0 allowed told='' what=output
   [[ -z $stall_file$stall_metric ]] || what="change of $stall_file${stall_file:+${stall_metric:+ or }}$stall_metric"
   # Index 0 decides.
-  if [[ $kind == torchrun ]] && ((index)); then
+  if [[ -e $scripts/agent.sh ]] && ((index)); then
     answer_requests
     return
   fi
@@ -106,7 +106,7 @@ explain_stall() {
 # collect_evidence FOLDER STORE: runs evidence.sh on all hosts at once. Writes what each prints to FOLDER/HOST.
 collect_evidence() {
   local host all=("${hosts[@]}")
-  if [[ $kind == torchrun ]]; then
+  if [[ -e $scripts/agent.sh ]]; then
     request_evidence "$@"
     return
   fi
@@ -117,7 +117,7 @@ collect_evidence() {
   [[ -z $launcher_host ]] || /bin/bash "$scripts/evidence.sh" on "$launcher_host" "$2" >"$1/$launcher_host"
 }
 
-# The pods of torchrun have no ssh. Index 0 requests evidence at a port that it opens only then; the other pods try to connect to
+# The pods of agents have no ssh. Index 0 requests evidence at a port that it opens only then; the other pods try to connect to
 # it, and send theirs. They end their ranks when agents.py reports the end of the attempt, or elastic agents their failure.
 request_evidence() {
   local host number

@@ -193,7 +193,7 @@ read_file() {
   local host
   IFS=' :' read -r host _ <"$generated/hostfile"
   [[ ! -s $generated/found ]] || IFS=: read -r host _ <"$generated/found"
-  if [[ -n $launcher_host || $kind == torchrun ]]; then
+  if [[ -n $launcher_host || -e $scripts/agent.sh ]]; then
     tail -c 4096 "$progress_file"
   else
     timeout 8 ssh -n -o ConnectTimeout=5 "$host" "tail -c 4096 ${progress_file@Q}"

@@ -87,6 +87,14 @@ fn launcher(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     let slurm = case.body.slurm.as_ref();
     let kind = case.spec.launcher.kind;
+    if let (Some(at), true) = (field!(case.launcher.kind), kind.starts_processes()) {
+        let message =
+            format!("`launcher: {}` is not supported under Slurm, where srun starts the processes", kind.name());
+        let reads = if kind == LauncherKind::Jax { "`jax.distributed.initialize()`" } else { "`SlurmClusterResolver`" };
+        let hint = format!("write `launcher: mpirun` and `slurm: {{srun: {{}}}}`: {reads} reads the variables of srun");
+        refuse(at.span, &message, &hint, problems);
+        return;
+    }
     let srun = slurm.and_then(|at| at.srun.as_ref());
     if let (Some(srun), Some(args)) = (srun, raw.and_then(|at| at.args.as_ref()))
         && kind == LauncherKind::Mpirun

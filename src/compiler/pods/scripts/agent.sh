@@ -1,5 +1,5 @@
 #!/bin/bash
-# A torchrun agent. The agents rendezvous at index 0, whose exit ends the job.
+# An agent of torchrun, or of the ranks that processes.sh starts. The agents rendezvous at index 0, whose exit ends the job.
 #
 # Index 0 exits with the codes of launcher.sh. If an agent is lost, all others stop their ranks and join again in the same pod: a new
 # pod would take longer each time, and its GPUs could go to others.
@@ -61,16 +61,24 @@ trap 'finish 143 "received SIGTERM"' TERM INT
 # Connects the agents. Elastic agents need no connection.
 watch=watch_agents
 if [[ -n ${min_workers:-} ]] || ! type -P python3 >/dev/null; then watch=''; fi
-watch_agents() { exec python3 "$scripts/agents.py" "$index" "$rendezvous" "${address:-}"; }
+watch_agents() { exec python3 "$scripts/agents.py" "$index" "$rendezvous" "$kind" "${address:-}"; }
 
-# report_end CODE: reports to the other agents how the ranks of this agent have ended.
+# The port on which index 0 answers once an attempt has begun. JAX and TensorFlow listen only after their imports.
+case $kind,$watch in torchrun,* | jax,) meeting=29400 ;; tensorflow,) meeting=29410 ;; *) meeting=29401 ;; esac
+
+# report_end CODE: reports to the other agents how the ranks of this agent have ended. Fills `gone` if they have failed because another
+# agent was lost, which the ranks of JAX and TensorFlow notice before the agents.
 report_end() {
   local signal=USR2
   (($1 == 0)) || signal=TERM
-  kill -s "$signal" "${watchers[0]}" 2>/dev/null || return 0
-  # tick() may interrupt one of them.
-  pause 0.3
-  pause 0.3
+  if kill -s "$signal" "${watchers[0]}" 2>/dev/null; then
+    # tick() may interrupt one of them.
+    pause 0.3
+    pause 0.3
+  fi
+  [[ $kind != torchrun && $1 != 0 && -s $generated/lost ]] || return 0
+  mapfile -t gone <"$generated/lost"
+  [[ ${gone[0]} != "$here" ]] || gone=()
 }
 
 # Ends ranks that outlive torchrun, which starts them in sessions of their own.
@@ -110,7 +118,7 @@ export PET_RDZV_CONF=is_host=$((index == 0)),${PET_RDZV_CONF:-join_timeout=$allo
 find_first() {
   local line
   while read -r address line; do
-    timeout 2 /bin/bash -c "exec 3<>/dev/tcp/$address/29400" 2>/dev/null && return
+    timeout 2 /bin/bash -c "exec 3<>/dev/tcp/$address/$meeting" 2>/dev/null && return
   done < <(getent ahosts "$rendezvous" | grep STREAM)
   return 1
 }
@@ -129,6 +137,9 @@ if ((index > 0)); then
     done
     # Ranks that this torchrun starts again must not join a later pod with index 0.
     [[ -n ${min_workers:-} || $address == *:* ]] || export PET_MASTER_ADDR=$address
+    # DNS may still have the address of an earlier pod.
+    [[ $kind != jax ]] || export JAX_COORDINATOR_ADDRESS=$address:29400
+    [[ $kind != jax || $address != *:* ]] || export JAX_COORDINATOR_ADDRESS=[$address]:29400
     ! attempt $watch
   do
     # Only index 0 fails the job.
