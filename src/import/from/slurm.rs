@@ -13,6 +13,7 @@ mod commands;
 mod dataflow;
 mod environment;
 mod files;
+mod folders;
 mod launch_pieces;
 mod options;
 mod options_apply;
@@ -50,6 +51,8 @@ struct Setup {
     /// The value of the variable, if that is plain text.
     value: Option<String>,
     row: usize,
+    /// The folder to which the line changes, if that is all it does and the folder is plain text.
+    folder: Option<String>,
     /// The changes that the line makes in its shell.
     effects: Effects,
 }
@@ -111,6 +114,8 @@ struct Script<'t, 'd, 'o> {
     whole: Option<String>,
     /// The first value of a job array, the second, and the row of the option.
     array: Option<(String, Option<String>, usize)>,
+    /// How many jobs of the array may run at a time: the number after `%`.
+    array_limit: Option<String>,
     /// Options of the srun that starts the ranks, and their rows.
     steps: Vec<(String, usize)>,
     /// The state before the options of that srun were read.
@@ -167,6 +172,7 @@ pub fn read(text: &str, span: Span, context: &mut Context<'_>) {
         by_agents: false,
         whole: None,
         array: None,
+        array_limit: None,
         steps: Vec::new(),
         before_step: None,
         mpi: None,

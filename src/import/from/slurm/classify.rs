@@ -114,6 +114,8 @@ fn of_statement(text: &str, statement: &Statement) -> Kind {
         Kind::Program if keeps_output => Srun { lost: Some(tail.to_owned()), ..Srun::alone(head) }.kind(),
         Kind::Program => Srun::alone(text).kind(),
         Kind::Shows | Kind::Ends if only_shows(text, statement, 0) => Kind::Shows,
+        // The job ends if the folder does not exist.
+        kind @ (Kind::Folder(_) | Kind::Start) if only_ends(text, statement) => kind,
         _ => Kind::Other,
     }
 }
@@ -134,6 +136,14 @@ fn only_keeps_output(text: &str, statement: &Statement) -> bool {
             operator.contains('>') && !operator.contains('<') && plain(&text[redirection.span.clone()])
         })
         && plain(&text[statement.commands[0].span.end..statement.span.end])
+}
+
+/// Whether a statement ends the script if its first command fails, and does nothing more: `cd a || exit 1`.
+fn only_ends(text: &str, statement: &Statement) -> bool {
+    !statement.background
+        && statement.joints.iter().all(|joint| *joint == Joint::Or)
+        && statement.commands[0].redirections.is_empty()
+        && only_shows(text, statement, 1)
 }
 
 /// Whether the commands of a statement, from index `from` on, only print something and write no file.
@@ -463,6 +473,8 @@ mod tests {
         assert_eq!(kind("echo \"took $(date)\""), Kind::Shows);
         assert_eq!(kind("cd $SLURM_SUBMIT_DIR"), Kind::Start);
         assert_eq!(kind("cd /work/x"), Kind::Folder(text("/work/x")));
+        assert_eq!(kind("cd /work/x || exit 1"), Kind::Folder(text("/work/x")));
+        assert_eq!(kind("cd /work/x && ls"), Kind::Other);
         assert_eq!(kind("cd ../x"), Kind::Other);
         assert_eq!(kind("HOROVOD_WITH_PYTORCH=1 pip install horovod"), Kind::Installs);
         assert_eq!(kind("conda activate x"), Kind::Other);

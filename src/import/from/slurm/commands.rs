@@ -7,7 +7,7 @@ use super::classify::{self, Kind, Srun};
 use super::preparation::{self, COPIES};
 use super::rendezvous::MEETING;
 use super::script::Part;
-use super::{Script, Setup, launch_pieces};
+use super::{Script, Setup, folders, launch_pieces};
 use crate::field_outcomes::Verdict;
 use crate::launch::options::names_launcher;
 use crate::{secrets, shell, shell_text};
@@ -80,6 +80,9 @@ impl Script<'_, '_, '_> {
                 self.kept(row, field::COMMAND, "the lines below are its program");
                 return self.launch.is_none();
             }
+            Kind::Other if self.launch.is_none() && folders::changes(text) && !classify::starts_ranks(text) => {
+                self.unknown_folder(text.trim(), row);
+            }
             Kind::Other if self.launch.is_none() && self.unset(text) => self.rest(text, row, false),
             // Another line starts the ranks, so this program prepares for them.
             Kind::Launch(srun) if srun.alone && self.starts && self.launch.is_none() => self.before(text, row),
@@ -108,7 +111,8 @@ impl Script<'_, '_, '_> {
 
     /// Whether a line so far does more than set a variable to plain text.
     fn prepares(&self) -> bool {
-        self.setup.iter().any(|line| line.value.is_none() && !preparation::is_flags(&line.text))
+        let prepares = |line: &Setup| line.value.is_none() && line.folder.is_none() && !preparation::is_flags(&line.text);
+        self.setup.iter().any(prepares)
     }
 
     /// Classifies a line after variables that hold several words of it are replaced, if it is a launch then.

@@ -44,6 +44,7 @@ impl Script<'_, '_, '_> {
         };
         self.drop_unused(&command);
         self.hand_on(&command);
+        self.settle_folders();
         self.flags_of_setup();
         for at in 0..self.setup.len() {
             if self.setup[at].value.is_some() {

@@ -151,8 +151,9 @@ const OPTIONS: &[Known] = &[
     ("reboot use-min-nodes spread-job kill-on-invalid-dep", Inline, Stays("")),
     ("no-kill k", Inline, Stays("")),
     ("immediate I", Inline, Stays("")),
+    ("container", Needed, Stays("under Slurm only; on Kubernetes, spec.image is the container")),
     (
-        "container-mounts container-name container-env container",
+        "container-mounts container-name container-env",
         Needed,
         Stays("under Slurm only; on Kubernetes, mount data with spec.storage"),
     ),
@@ -220,7 +221,8 @@ pub fn read(words: &[String]) -> Result<(Vec<Given>, usize), String> {
             let takes = if words.get(1).is_some_and(|next| !next.starts_with('-')) { Needed } else { Alone };
             return value(name, inline, takes, Stays("unknown option, passed on unchanged"), words);
         };
-        let name = names(known).find(|known| *known == name || known.starts_with(name)).unwrap_or(name);
+        let exact = names(known).find(|known| *known == name);
+        let name = exact.or_else(|| names(known).find(|known| known.starts_with(name))).unwrap_or(name);
         return value(name, inline, *takes, *meaning, words);
     }
     // `-N2`, `-N 2`, or several options without values: `-lK`.
@@ -293,6 +295,7 @@ mod tests {
             assert_eq!(one(line), ("nodes".to_owned(), some("2"), 1), "{line}");
         }
         assert_eq!(one("--parti=ml"), ("partition".to_owned(), some("ml"), 1));
+        assert_eq!(one("--container=/b"), ("container".to_owned(), some("/b"), 1));
         assert_eq!(one("--exclusive x"), ("exclusive".to_owned(), None, 1));
         assert_eq!(one("--pty bash"), ("pty".to_owned(), None, 1));
         assert_eq!(one("--brand-new=1"), ("brand-new".to_owned(), some("1"), 1));

@@ -1,12 +1,11 @@
 //! Imports the options of sbatch and srun, one by one.
 
 use super::options::{self, Given, Meaning};
-use super::{Script, Setup, amounts, classify};
+use super::{Script, amounts};
 use crate::codes::BAD_VALUE;
 use crate::field;
 use crate::shell::is_name;
 use khorovod_compiler::job::types::format_duration;
-use khorovod_compiler::pods::word;
 use khorovod_compiler::problem::{Problem, Span};
 
 impl Script<'_, '_, '_> {
@@ -75,6 +74,7 @@ impl Script<'_, '_, '_> {
             Meaning::Array => {
                 let (first, second) = amounts::first_of_array(&value);
                 self.array = Some((first, second, row));
+                self.array_limit = value.split_once('%').map(|(_, limit)| limit.to_owned());
             }
             Meaning::Field(name) => {
                 if name == "nodelist" {
@@ -174,17 +174,6 @@ impl Script<'_, '_, '_> {
         let scheme = ["docker://", "dockerd://", "docker:"].iter().find_map(|scheme| value.strip_prefix(scheme));
         self.image = Some(scheme.unwrap_or(value).replacen('#', "/", 1));
         self.kept(row, &format!("spec.image {to}"), "");
-    }
-
-    pub fn folder(&mut self, value: &str, row: usize) {
-        if classify::is_folder(value) {
-            self.context.spec.put(field::WORKING_DIR, value, "the working directory of the script");
-            self.kept(row, field::WORKING_DIR, "");
-        } else {
-            let text = format!("cd {}", word(value));
-            self.setup.push(Setup::new(text, row));
-            self.changed(row, field::SLURM_SETUP, "under Slurm only; on Kubernetes, set spec.workingDir");
-        }
     }
 
     /// Imports `--export`: `ALL,A=b` or `NONE`.

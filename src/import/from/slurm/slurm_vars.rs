@@ -59,16 +59,13 @@ fn moments(line: &str) -> Vec<String> {
 impl Script<'_, '_, '_> {
     /// Checks the command, once it is in the new spec.
     pub fn tell_of_own(&mut self) {
-        if self.setup.iter().any(|line| shell_text::named(&line.text).contains(ARRAY_INDEX)) {
-            self.one_of_array(&mut Vec::new());
-        }
+        // A program may read the index, although no line of the script uses it.
+        self.one_of_array();
         let Some(command) = self.context.spec.get(field::COMMAND).and_then(Json::as_str).map(str::to_owned) else {
             return;
         };
         let mut names = shell_text::unset(&command, self.context.spec.get(field::ENV));
-        if names.iter().any(|name| name == ARRAY_INDEX) {
-            self.one_of_array(&mut names);
-        }
+        names.retain(|name| name != ARRAY_INDEX || self.array.is_none());
         self.tell_of_arguments(&command);
         match self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str) {
             Some("shell") => return self.tell_of_script(&command, &names),
@@ -138,33 +135,36 @@ impl Script<'_, '_, '_> {
     }
 
     /// Sets the index of the job array: the job becomes the first of the array.
-    fn one_of_array(&mut self, names: &mut Vec<String>) {
+    fn one_of_array(&mut self) {
         let Some((first, ..)) = self.array.clone() else { return };
-        names.retain(|name| name != ARRAY_INDEX);
-        let comment = match self.other_of_array(true) {
+        let comment = match self.other_of_array() {
             Some(options) => format!("the first value of --array; the others: {options}"),
             None => "the only value of --array".to_owned(),
         };
         self.context.spec.put_key(field::ENV, ARRAY_INDEX, first, &comment);
-        let row = self.named(ARRAY_INDEX);
-        self.changed(row, field::ENV, "the first value of --array");
+        if shell_text::first_use(self.text, ARRAY_INDEX).is_some() {
+            let row = self.named(ARRAY_INDEX);
+            self.changed(row, field::ENV, "the first value of --array");
+        }
     }
 
     /// Returns the options of `khorovod render` for the second job of an array.
-    fn other_of_array(&self, has_index: bool) -> Option<String> {
+    fn other_of_array(&self) -> Option<String> {
         let second = self.array.as_ref()?.1.as_ref()?;
-        let index = if has_index { format!(" --set 'env.{ARRAY_INDEX}=\"{second}\"'") } else { String::new() };
-        Some(format!("--set metadata.name={}-{second}{index}", self.context.job()))
+        Some(format!("--set metadata.name={}-{second} --set 'env.{ARRAY_INDEX}=\"{second}\"'", self.context.job()))
     }
 
     /// Reports that only one job of an array is imported, and how to render the others.
     pub fn tell_of_array(&mut self) {
         let Some((first, _, row)) = self.array.clone() else { return };
-        let has_index = self.context.spec.get(field::ENV).is_some_and(|env| env.get(ARRAY_INDEX).is_some());
-        let others = self.other_of_array(has_index).map_or(String::new(), |options| {
+        let others = self.other_of_array().map_or(String::new(), |options| {
             format!(". Render each of the others as a job with its own name: `khorovod render {options} FILE`")
         });
-        self.lost(row, &format!("a TrainingJob is one training; this is the one with the value {first}{others}"));
+        let limit = self.array_limit.as_ref().map_or(String::new(), |limit| {
+            format!(". Nothing limits how many run at a time (`%{limit}`): submit so many, or use a queue")
+        });
+        let how = format!("a TrainingJob is one training; this is the one with the value {first}, in spec.env.{ARRAY_INDEX}{others}{limit}");
+        self.lost(row, &how);
     }
 
     /// Replaces Slurm's variables by those of MPI in pods.

@@ -65,7 +65,9 @@ impl Script<'_, '_, '_> {
             is_told = true;
         }
         let body = body.join("\n");
-        self.setup.retain(|line| kept.contains(&line.row));
+        // Options such as `--chdir` are not in the script's commands.
+        let of_script = |row: usize| self.rows.iter().any(|(_, of_line)| *of_line == row);
+        self.setup.retain(|line| line.folder.is_none() && (kept.contains(&line.row) || !of_script(line.row)));
         if !ranks {
             self.modules.clear();
             self.context.spec.put(field::LAUNCHER_KIND, "shell", &how);
