@@ -223,14 +223,13 @@ pub fn by_launcher(name: &str) -> bool {
 /// Inserts the values of variables that need no quotes. `words`: a value may be several words.
 pub fn fill(text: &str, variables: &[(String, String)], words: bool) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,^".contains(c) || words && c == ' ';
-    shell::rewrite(text, |place| match reference(place.written) {
-        Some((name, false)) => {
-            let value = variables.iter().find(|(known, _)| known == name).map(|(_, value)| value);
-            match value.filter(|value| !value.is_empty() && value.chars().all(bare)) {
-                Some(value) => Change::To(value.clone()),
-                None => Change::Keep,
-            }
-        }
+    let value_of = |name: &str| {
+        let value = variables.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+        value.filter(|value| !value.is_empty() && value.chars().all(bare)).cloned()
+    };
+    shell::rewrite(text, |place| match (reference(place.written), shell::with_default(place.written)) {
+        (Some((name, false)), _) => value_of(name).map_or(Change::Keep, Change::To),
+        (_, Some(name)) => value_of(name).map_or(Change::Within, Change::To),
         _ => Change::Within,
     })
 }

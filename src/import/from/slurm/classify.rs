@@ -501,6 +501,7 @@ mod tests {
         let text = "-np $N ${N}x '$N' \\$N $NN $S \"$N\"";
         assert_eq!(fill(text, &variables, false), "-np 4 4x '$N' \\$N $NN $S \"4\"");
         assert_eq!(fill("$S", &variables, true), "a b");
+        assert_eq!(fill("${N:-1} ${N-1} ${M:-$N} ${N:+1}", &variables, false), "4 4 ${M:-4} ${N:+1}");
         assert_eq!(without_quoted("a '$B' \"'$C'\" \\'$D"), "a  \"'$C'\" \\'$D");
         assert_eq!(without_comment("a 'b # c' d#e # f"), "a 'b # c' d#e");
     }

@@ -39,7 +39,9 @@ impl Script<'_, '_, '_> {
     pub fn agents(&mut self, program: &Json, row: usize) {
         let text = program::as_text(program).unwrap_or_default();
         let program = if program.is_string() { text } else { format!("exec {text}") };
-        let numbers: Vec<String> = NUMBERS.iter().map(|(theirs, ours)| format!("{theirs}=${ours}")).collect();
+        let numbers = NUMBERS.iter().map(|(theirs, ours)| format!("{theirs}=${ours}"));
+        let of_tasks = self.resources.variables_of_tasks().map(|(name, value)| format!("{name}={value}"));
+        let numbers: Vec<String> = numbers.chain(of_tasks).collect();
         let world = self.own_world_size();
         self.by_agents = true;
         self.drop_meeting(&program);
@@ -115,6 +117,23 @@ impl Script<'_, '_, '_> {
                 self.changed(row, field::COMMAND, "for the ranks; torchrun's agents use another port");
             }
             _ => self.dropped(row, "khorovod sets up the rendezvous"),
+        }
+    }
+
+    /// Reports lines of the setup that use the number of tasks: torchrun is the only task of a node.
+    pub fn tell_of_tasks(&mut self) {
+        const NUMBERS: &[&str] =
+            &["SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_CPUS_PER_TASK"];
+        if !self.by_agents || self.resources.one_a_node() {
+            return;
+        }
+        for name in NUMBERS {
+            if self.setup.iter().any(|line| shell_text::named(&line.text).contains(*name)) {
+                let row = self.named(name);
+                let how = "in spec.slurm.setup it has another value, because torchrun is now the only task of a node: write the value \
+                           in its place";
+                self.lost(row, how);
+            }
         }
     }
 

@@ -59,6 +59,7 @@ fn moments(line: &str) -> Vec<String> {
 impl Script<'_, '_, '_> {
     /// Checks the command, once it is in the new spec.
     pub fn tell_of_own(&mut self) {
+        self.tell_of_tasks();
         // A program may read the index, although no line of the script uses it.
         self.one_of_array();
         let Some(command) = self.context.spec.get(field::COMMAND).and_then(Json::as_str).map(str::to_owned) else {
