@@ -14,6 +14,7 @@ mod dataflow;
 mod environment;
 mod files;
 mod folders;
+mod inner;
 mod launch_pieces;
 mod options;
 mod options_apply;

@@ -4,7 +4,6 @@ use crate::field;
 use serde_json::{Value as Json, json};
 
 use super::classify::{self, Kind, Srun};
-use super::launch_pieces;
 use super::{BeforeStep, IMAGE, Script};
 use super::{preparation, srun_program};
 use crate::codes::BAD_VALUE;
@@ -12,8 +11,7 @@ use crate::field_outcomes::Verdict;
 use crate::launch::command_line::{self, Line};
 use crate::launch::program;
 use crate::launch::{self, Place};
-use crate::shell::{self, words};
-use crate::shell_text;
+use crate::shell::words;
 use khorovod_compiler::problem::{Problem, Span};
 
 /// The note for a program that may not use MPI.
@@ -143,13 +141,17 @@ impl Script<'_, '_, '_> {
             self.wrapped(wrap, span);
         }
         let inner = self.inner(&launch.line).filter(|_| launch.srun);
-        if let Some(inner) = inner.map(|inner| self.filled(&inner)).filter(|inner| classify::launches_plainly(inner)) {
+        let inner = inner.map(|inner| self.filled(&inner));
+        if let Some(inner) = inner.and_then(|inner| self.launch_of_inner(&inner, span)) {
             match classify::launch(&inner).1 {
                 Line::Launch(read) if read.kind == "torchrun" => {}
                 Line::Script(_) if srun_program::launches_more(&inner) => {}
                 _ => return self.as_it_stands("a shell starts the launcher"),
             }
             launch.line = inner;
+        }
+        if let Some(why) = self.whole.take() {
+            return self.as_it_stands(&why);
         }
         let (line, read) = classify::launch(&launch.line);
         let needs = self.needs(&launch.line, &launch.line);
@@ -229,20 +231,6 @@ impl Script<'_, '_, '_> {
         if let Some(image) = wrap.image {
             self.context.image(&image, "the container's");
         }
-    }
-
-    /// Returns the script of a line that is `bash -c SCRIPT` and nothing else.
-    fn inner(&self, line: &str) -> Option<String> {
-        let hidden = shell_text::Hidden::of(line);
-        let line = &hidden.text;
-        let words = words(line)?;
-        let (script, before) = words.split_last()?;
-        let shell = before.first().is_some_and(|word| program::is_shell(&word.text));
-        if !shell || before.last()?.text != "-c" || before[1..].iter().any(|word| !word.text.starts_with('-')) {
-            return None;
-        }
-        let inner = launch_pieces::lines(&shell::within_quotes(&hidden.shown(&line[script.place.clone()]))?);
-        Some(launch_pieces::spliced(&inner, &self.texts).trim().to_owned())
     }
 
     /// Imports a program that each rank runs.
