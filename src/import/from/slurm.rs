@@ -99,7 +99,10 @@ struct Script<'t, 'd, 'o> {
     /// The variables that hold several words of a launch, with other variables inserted, and as they are written.
     texts: launch_pieces::Known,
     written: launch_pieces::Known,
-    args: Vec<String>,
+    /// Options of sbatch, and their rows.
+    args: Vec<(String, usize)>,
+    /// Options that gave each task GPUs of its own, their places and rows.
+    bound: Vec<(String, Span, usize)>,
     image: Option<String>,
     /// The line that starts the ranks, its place and its row.
     launch: Option<(Srun, Span, usize)>,
@@ -162,6 +165,7 @@ pub fn read(text: &str, span: Span, context: &mut Context<'_>) {
         texts: launch_pieces::Known::new(),
         written: launch_pieces::Known::new(),
         args: Vec::new(),
+        bound: Vec::new(),
         image: None,
         launch: None,
         launch_text: String::new(),

@@ -81,7 +81,8 @@ pub fn waits(line: &str) -> bool {
 
 /// Returns the modules that a script starts with `python -m`, without those of packages that an image for training has.
 pub fn modules(script: &str) -> Vec<String> {
-    const INSTALLED: &[&str] = &["torch", "accelerate", "deepspeed", "horovod", "lightning", "pytorch_lightning", "pip"];
+    const INSTALLED: &[&str] =
+        &["torch", "accelerate", "deepspeed", "horovod", "lightning", "pytorch_lightning", "pip"];
     let mut found = Vec::new();
     for place in simple_commands(&shell::parse(script).statements).iter().filter_map(|command| command.words_span()) {
         let words = words(&script[place]).unwrap_or_default();
@@ -149,7 +150,8 @@ mod tests {
 
     #[test]
     fn modules_that_an_image_may_lack() {
-        let script = "A=1 python3 -u -m pkg.train --x -m y\npython -m torch.distributed.run a.py\npython a.py -m b\nls -m c";
+        let script =
+            "A=1 python3 -u -m pkg.train --x -m y\npython -m torch.distributed.run a.py\npython a.py -m b\nls -m c";
         assert_eq!(modules(script), ["-m pkg.train"]);
     }
 

@@ -17,6 +17,9 @@ use khorovod_compiler::problem::{Problem, Span};
 /// The note for a program that may not use MPI.
 const ASKS: &str = "in pods mpirun starts the ranks. If they find each other by SLURM_PROCID or RANK, as with Lightning, \
                     import with `--command \"torchrun PROGRAM\"`";
+/// The note about Slurm for such a program, if no option selects a PMI.
+const ASKS_SLURM: &str = ". Under Slurm, srun must offer a PMI by default, or the job ends with code 42: then set spec.slurm.srun.mpi, to \
+                          `none` if the ranks do not use MPI";
 
 impl Script<'_, '_, '_> {
     pub fn close(mut self) {
@@ -256,7 +259,8 @@ impl Script<'_, '_, '_> {
             self.agents(&program, row);
             return self.srun(true);
         }
-        if launch.srun && self.mpi.is_none() && self.meets(line) {
+        // Ranks of `accelerate launch` connect with torch.distributed.
+        if launch.srun && self.mpi.is_none() && (self.meets(line) || srun_program::launches_more(line)) {
             self.mpi = Some("none".to_owned());
         }
         self.context.spec.put(field::COMMAND, program, "what each rank runs");
@@ -268,7 +272,8 @@ impl Script<'_, '_, '_> {
             true => {
                 let comment = "the default, for MPI; if the ranks use torch.distributed without MPI, write torchrun";
                 self.context.spec.put(field::LAUNCHER_KIND, "mpirun", comment);
-                self.settle_program(launch.srun, row, ASKS);
+                let how = if self.mpi.is_none() { format!("{ASKS}{ASKS_SLURM}") } else { ASKS.to_owned() };
+                self.settle_program(launch.srun, row, &how);
             }
             false => self.settle_program(launch.srun, row, ""),
         }

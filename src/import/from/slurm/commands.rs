@@ -111,7 +111,8 @@ impl Script<'_, '_, '_> {
 
     /// Whether a line so far does more than set a variable to plain text.
     fn prepares(&self) -> bool {
-        let prepares = |line: &Setup| line.value.is_none() && line.folder.is_none() && !preparation::is_flags(&line.text);
+        let prepares =
+            |line: &Setup| line.value.is_none() && line.folder.is_none() && !preparation::is_flags(&line.text);
         self.setup.iter().any(prepares)
     }
 

@@ -3,6 +3,7 @@
 use crate::field;
 use serde_json::{Value as Json, json};
 
+use super::options_apply::SEES_ALL;
 use super::rendezvous::MEETING;
 use super::{Script, Setup, preparation};
 use crate::field_outcomes::Verdict;
@@ -52,6 +53,7 @@ impl Script<'_, '_, '_> {
             }
         }
         self.nodes_of_launch();
+        self.tell_of_gpus();
         let kind = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str);
         let torchrun = kind == Some("torchrun");
         let counts = torchrun || kind == Some("deepspeed");
@@ -111,7 +113,8 @@ impl Script<'_, '_, '_> {
             self.context.spec.put(field::SLURM_SETUP, lines.join("\n"), "what prepares the environment under Slurm");
         }
         if !self.args.is_empty() {
-            self.context.spec.put(field::SLURM_ARGS, json!(self.args), "");
+            let args: Vec<&str> = self.args.iter().map(|(option, _)| option.as_str()).collect();
+            self.context.spec.put(field::SLURM_ARGS, json!(args), "");
         }
         if self.resources.requeue != Some(true) && self.context.spec.get(field::LIFECYCLE_RETRIES).is_none() {
             self.context.default(field::LIFECYCLE_RETRIES, 0, "sbatch does not retry");
@@ -127,6 +130,18 @@ impl Script<'_, '_, '_> {
         for row in std::mem::take(&mut self.nodes) {
             let how = format!("{}, as the launch line has", count(replicas, "worker"));
             self.changed(row, field::WORKERS_REPLICAS, &how);
+        }
+    }
+
+    /// Reports that ranks that saw only their own GPUs now see all GPUs of their worker.
+    fn tell_of_gpus(&mut self) {
+        let bound = std::mem::take(&mut self.bound);
+        let is_replaced =
+            |row: usize| self.said.iter().any(|(other, verdict, ..)| *other == row && *verdict == Verdict::Dropped);
+        let last = bound.into_iter().rfind(|(.., row)| !is_replaced(*row));
+        if let Some((option, span, _)) = last.filter(|_| !self.stands && self.slots() > 1) {
+            let row = self.context.outcomes.add(format!("{option}: the GPUs of each rank"), span);
+            self.lost(row, SEES_ALL);
         }
     }
 

@@ -40,7 +40,18 @@ fn below(here: &str, folder: &str) -> Option<String> {
 /// Whether the result of a line may depend on the folder in which it runs.
 fn needs_folder(line: &str) -> bool {
     const ELSEWHERE: &[&str] = &[
-        "conda", "mamba", "micromamba", "spack", "ulimit", "umask", "unset", "trap", "shopt", "eval", "alias", "true",
+        "conda",
+        "mamba",
+        "micromamba",
+        "spack",
+        "ulimit",
+        "umask",
+        "unset",
+        "trap",
+        "shopt",
+        "eval",
+        "alias",
+        "true",
     ];
     let mut words = line.split_whitespace();
     let first = words.next().unwrap_or_default();
@@ -81,7 +92,9 @@ impl Script<'_, '_, '_> {
         if self.stands {
             return;
         }
-        let Some(last) = self.setup.iter().rposition(|line| line.folder.is_some() || changes(&line.text)) else { return };
+        let Some(last) = self.setup.iter().rposition(|line| line.folder.is_some() || changes(&line.text)) else {
+            return;
+        };
         let (mut here, mut pending): (Option<String>, Option<Setup>) = (None, None);
         for (at, mut line) in std::mem::take(&mut self.setup).into_iter().enumerate() {
             if let Some(folder) = here.as_ref().and_then(|here| below(here, &argument(&line.text)?)) {

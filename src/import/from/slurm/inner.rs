@@ -25,7 +25,8 @@ fn split(script: &str) -> Option<(Vec<&str>, &str)> {
     let last = commands.pop()?;
     let before: Vec<&str> = commands.iter().map(|command| &script[command.span.clone()]).collect();
     let launch = &script[last.span.clone()];
-    (classify::launches_plainly(launch) && before.iter().all(|line| is_same_everywhere(line))).then_some((before, launch))
+    (classify::launches_plainly(launch) && before.iter().all(|line| is_same_everywhere(line)))
+        .then_some((before, launch))
 }
 
 /// Whether a command prepares an environment that srun passes on, which is the same on every node.
@@ -86,10 +87,14 @@ mod tests {
     #[test]
     fn preparation_is_separated_from_the_launch() {
         let launch = "torchrun --nnodes 2 train.py";
-        for before in ["source ~/env/bin/activate; ", "cd /work && export A=1 && ", "module load a\nconda activate b\n", ""] {
+        for before in
+            ["source ~/env/bin/activate; ", "cd /work && export A=1 && ", "module load a\nconda activate b\n", ""]
+        {
             assert_eq!(split(&format!("{before}{launch}")).map(|(_, launch)| launch), Some(launch), "{before}");
         }
-        for before in ["export NODE_RANK=$SLURM_NODEID; ", "A=1; ", "python a.py; ", "source a || ", "export A=$(hostname); "] {
+        for before in
+            ["export NODE_RANK=$SLURM_NODEID; ", "A=1; ", "python a.py; ", "source a || ", "export A=$(hostname); "]
+        {
             assert_eq!(split(&format!("{before}{launch}")), None, "{before}");
         }
         assert!(starts_launcher("torchrun a.py; echo done") && !starts_launcher("source a; python b.py"));

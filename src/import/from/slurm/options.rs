@@ -41,11 +41,13 @@ pub enum Meaning {
     Lost(&'static str),
     /// An interactive terminal.
     Interactive,
+    /// It selects the GPUs that a task sees.
+    Binds,
 }
 
 use Meaning::{
-    Array, Count, Export, Field, Folder, Gpus, GpusPerNode, GpusPerTask, Gres, Hold, Image, Interactive, Lost, Memory,
-    Mpi, Name, Needless, Nodes, Requeue, Signal, Stays, Time, Wrap,
+    Array, Binds, Count, Export, Field, Folder, Gpus, GpusPerNode, GpusPerTask, Gres, Hold, Image, Interactive, Lost,
+    Memory, Mpi, Name, Needless, Nodes, Requeue, Signal, Stays, Time, Wrap,
 };
 
 /// The long names and the short name, whether a value follows, and the meaning.
@@ -144,7 +146,9 @@ const OPTIONS: &[Known] = &[
         Needed,
         Stays(BINDING),
     ),
-    ("gpu-bind gpu-freq cpu-freq mem-bind gres-flags", Needed, Stays(BINDING)),
+    ("gpu-bind", Needed, Binds),
+    ("gpu-freq cpu-freq gres-flags", Needed, Stays("under Slurm only")),
+    ("mem-bind", Needed, Stays(BINDING)),
     ("extra-node-info B", Needed, Stays(BINDING)),
     ("cpu-bind accel-bind", Needed, Stays(BINDING)),
     ("nice propagate get-user-env acctg-freq profile", Inline, Stays("")),
@@ -199,7 +203,7 @@ pub struct Given {
 impl Given {
     /// Whether a launch starts the same ranks without it.
     pub fn goes_beside(&self) -> bool {
-        matches!(self.meaning, Stays(_) | Image | Needless(_) | Lost(_) | Folder | Field(_))
+        matches!(self.meaning, Stays(_) | Binds | Image | Needless(_) | Lost(_) | Folder | Field(_))
     }
 }
 

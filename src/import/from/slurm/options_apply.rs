@@ -8,6 +8,10 @@ use crate::shell::is_name;
 use khorovod_compiler::job::types::format_duration;
 use khorovod_compiler::problem::{Problem, Span};
 
+/// The note for ranks that saw only their own GPUs.
+pub const SEES_ALL: &str = "each rank sees all GPUs of its worker: let the program use the GPU `local rank % number of visible \
+                            GPUs`";
+
 impl Script<'_, '_, '_> {
     /// Imports options in their order. `from` is the command they belong to, for the report.
     pub fn given(&mut self, words: &[String], from: &str, span: Span) {
@@ -87,25 +91,34 @@ impl Script<'_, '_, '_> {
                 let to = self.stays(option, step, row);
                 self.kept(row, to, how);
             }
+            Meaning::Binds => {
+                let to = self.stays(option, step, row);
+                self.changed(row, to, &format!("under Slurm only; on Kubernetes, {SEES_ALL}"));
+            }
             Meaning::Needless(why) => self.dropped(row, why),
             Meaning::Lost(why) => self.lost(row, why),
             Meaning::Interactive => {
                 self.changed(row, field::COMMAND, "the job is not interactive: the lines below are its command");
             }
-            _ => match self.resources.take(option) {
-                Ok((_, field::WORKERS_SLOTS_PER_WORKER, _)) => self.tasks.push(row),
-                Ok((verdict, to, how)) => {
-                    self.nodes.extend((to == field::WORKERS_REPLICAS).then_some(row));
-                    self.settle(row, verdict, to, how);
-                }
-                Err(why) => {
-                    self.context.refuse_at(
-                        span,
-                        format!("`{}`: {why}", option.said),
-                        "see `man sbatch` for its values",
-                    );
-                }
-            },
+            Meaning::GpusPerTask => {
+                self.bound.push((option.said.clone(), span, row));
+                self.amount(option, row, span);
+            }
+            _ => self.amount(option, row, span),
+        }
+    }
+
+    /// Imports an option that is a number or an amount.
+    fn amount(&mut self, option: &Given, row: usize, span: Span) {
+        match self.resources.take(option) {
+            Ok((_, field::WORKERS_SLOTS_PER_WORKER, _)) => self.tasks.push(row),
+            Ok((verdict, to, how)) => {
+                self.nodes.extend((to == field::WORKERS_REPLICAS).then_some(row));
+                self.settle(row, verdict, to, how);
+            }
+            Err(why) => {
+                self.context.refuse_at(span, format!("`{}`: {why}", option.said), "see `man sbatch` for its values");
+            }
         }
     }
 
@@ -156,7 +169,7 @@ impl Script<'_, '_, '_> {
                 field::SLURM_SRUN_ARGS
             }
             false => {
-                self.args.push(written);
+                self.args.push((written, row));
                 field::SLURM_ARGS
             }
         }

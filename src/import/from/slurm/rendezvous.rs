@@ -5,6 +5,7 @@
 use crate::field;
 use serde_json::Value as Json;
 
+use super::options_apply::SEES_ALL;
 use super::{Script, Setup, srun_program};
 use crate::launch::program;
 use crate::shell_text;
@@ -140,11 +141,19 @@ impl Script<'_, '_, '_> {
     /// Drops options that bind tasks. One task per node starts all ranks of the node, and they would all be bound to
     /// the share of one.
     fn unbind(&mut self) {
+        let mut lost: Vec<(String, usize)> = Vec::new();
         let bound = |option: &str| BINDING.iter().any(|name| option.starts_with(name));
-        let (bound, free) = std::mem::take(&mut self.steps).into_iter().partition(|(option, _)| bound(option));
-        self.steps = free;
-        for (_, row) in bound {
-            self.lost(row, "it binds single tasks, but one task per node starts all ranks of the node");
+        for options in [&mut self.steps, &mut self.args] {
+            let (bound, free) = std::mem::take(options).into_iter().partition(|(option, _)| bound(option));
+            *options = free;
+            lost.extend::<Vec<(String, usize)>>(bound);
+        }
+        for (option, row) in lost {
+            let how = "it binds single tasks, but one task per node starts all ranks of the node";
+            match option.starts_with("--gpu-bind") {
+                true => self.lost(row, &format!("{how}; {SEES_ALL}")),
+                false => self.lost(row, how),
+            }
         }
     }
 }

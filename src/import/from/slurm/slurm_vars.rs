@@ -75,7 +75,11 @@ impl Script<'_, '_, '_> {
                 self.number_by_mpi(&command, &mut names);
             }
             Some("torchrun") => {
-                names.retain(|name| !MEETING.contains(&name.as_str()) && !NUMBERS.iter().any(|(_, ours)| name == ours));
+                names.retain(|name| {
+                    name != "LOCAL_WORLD_SIZE"
+                        && !MEETING.contains(&name.as_str())
+                        && !NUMBERS.iter().any(|(_, ours)| name == ours)
+                });
             }
             _ => self.number_by_mpi(&command, &mut names),
         }
@@ -164,7 +168,9 @@ impl Script<'_, '_, '_> {
         let limit = self.array_limit.as_ref().map_or(String::new(), |limit| {
             format!(". Nothing limits how many run at a time (`%{limit}`): submit so many, or use a queue")
         });
-        let how = format!("a TrainingJob is one training; this is the one with the value {first}, in spec.env.{ARRAY_INDEX}{others}{limit}");
+        let how = format!(
+            "a TrainingJob is one training; this is the one with the value {first}, in spec.env.{ARRAY_INDEX}{others}{limit}"
+        );
         self.lost(row, &how);
     }
 
