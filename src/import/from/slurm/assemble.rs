@@ -17,6 +17,8 @@ use khorovod_compiler::problem::{Problem, Span};
 /// The note for a program that may not use MPI.
 const ASKS: &str = "in pods mpirun starts the ranks. If they find each other by SLURM_PROCID or RANK, as with Lightning, \
                     import with `--command \"torchrun PROGRAM\"`";
+/// The note for a program that is the only rank.
+const ONE: &str = "under Slurm it starts as in the script; in pods mpirun starts it, so the image needs MPI and sshd";
 /// The note about Slurm for such a program, if no option selects a PMI.
 const ASKS_SLURM: &str = ". Under Slurm, srun must offer a PMI by default, or the job ends with code 42: then set spec.slurm.srun.mpi, to \
                           `none` if the ranks do not use MPI";
@@ -275,6 +277,7 @@ impl Script<'_, '_, '_> {
                 let how = if self.mpi.is_none() { format!("{ASKS}{ASKS_SLURM}") } else { ASKS.to_owned() };
                 self.settle_program(launch.srun, row, &how);
             }
+            false if !launch.srun && self.resources.one_rank() => self.settle_program(false, row, ONE),
             false => self.settle_program(launch.srun, row, ""),
         }
     }
