@@ -120,6 +120,8 @@ struct Script<'t, 'd, 'o> {
     array: Option<(String, Option<String>, usize)>,
     /// How many jobs of the array may run at a time: the number after `%`.
     array_limit: Option<String>,
+    /// The traps for signals, which the job does not have.
+    traps: Vec<String>,
     /// Options of the srun that starts the ranks, and their rows.
     steps: Vec<(String, usize)>,
     /// The state before the options of that srun were read.
@@ -178,6 +180,7 @@ pub fn read(text: &str, span: Span, context: &mut Context<'_>) {
         whole: None,
         array: None,
         array_limit: None,
+        traps: Vec::new(),
         steps: Vec::new(),
         before_step: None,
         mpi: None,

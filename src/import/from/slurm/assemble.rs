@@ -248,7 +248,7 @@ impl Script<'_, '_, '_> {
         self.resources.put(self.context, 0);
         self.resources.put_workers(self.context);
         let line = launch.line.as_str();
-        let program = launch.program.or_else(|| self.inner(line).map(Json::from));
+        let program = launch.program.or_else(|| Some(self.filled_by_slurm(&self.inner(line)?).into()));
         let program = program.unwrap_or_else(|| program::program(line));
         let contained = srun_program::container(line);
         if let Some(name) = contained {

@@ -73,8 +73,15 @@ impl Script<'_, '_, '_> {
                 self.kept(row, field::SLURM_SETUP, "for the other lines of the setup");
             }
             Kind::Other if preparation::traps_signals(text) => {
+                self.traps.push(text.to_owned());
                 let how = "khorovod's script handles signals itself: the ranks get that of spec.lifecycle.checkpoint, so handle it in the program";
                 self.lost(row, how);
+            }
+            Kind::Other if self.launch.is_none() && preparation::traps_exit_and_signals(text) => {
+                self.setup.push(Setup::new(text.trim().to_owned(), row));
+                let how =
+                    "it runs when the script ends, also after a signal; khorovod's script handles the signals itself";
+                self.changed(row, field::SLURM_SETUP, how);
             }
             Kind::Python => {
                 self.kept(row, field::COMMAND, "the lines below are its program");
@@ -287,10 +294,20 @@ impl Script<'_, '_, '_> {
         let named = shell_text::named(text);
         let fixed = |name: &str| named.contains(name) && !MEETING.contains(&name) && !self.changing.contains(name);
         let slurm = self.resources.variables().map(|(name, value)| (name.to_owned(), value));
+        let job = self.single.iter().rfind(|(name, ..)| name == "job-name").and_then(|(_, value, _)| value.clone());
+        let slurm = slurm.chain(job.map(|job| ("SLURM_JOB_NAME".to_owned(), job)));
         let all: Vec<(String, String)> =
             self.variables.iter().rev().filter(|(name, _)| fixed(name)).cloned().chain(slurm).collect();
         let filled = shell_text::fill(text, &all, !shell_text::assigns_first(text));
         shell::calculate(&filled, |name| all.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()))
+    }
+
+    /// Returns a script that srun starts with the values of Slurm's variables inserted that pods lack.
+    pub fn filled_by_slurm(&self, script: &str) -> String {
+        let of_ranks = ["SLURM_NTASKS", "SLURM_NPROCS"];
+        let known = self.resources.variables().filter(|(name, _)| !of_ranks.contains(name));
+        let known: Vec<(String, String)> = known.map(|(name, value)| (name.to_owned(), value)).collect();
+        shell_text::fill(script, &known, false)
     }
 
     /// Imports the input of an interactive Python: the lines that follow.

@@ -45,6 +45,8 @@ impl Script<'_, '_, '_> {
         };
         self.drop_unused(&command);
         self.hand_on(&command);
+        self.drop_functions_of_traps(&command);
+        self.array_job(&command);
         self.settle_folders();
         self.flags_of_setup();
         for at in 0..self.setup.len() {
@@ -63,7 +65,7 @@ impl Script<'_, '_, '_> {
             self.changed(row, field::WORKERS_GPUS, how);
         }
         for row in std::mem::take(&mut self.tasks) {
-            if counts && self.resources.one_a_node() {
+            if counts && !self.by_agents && self.resources.one_a_node() {
                 self.dropped(row, "the launcher starts the ranks of a node itself");
                 continue;
             }

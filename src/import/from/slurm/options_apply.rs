@@ -17,6 +17,16 @@ impl Script<'_, '_, '_> {
     pub fn given(&mut self, words: &[String], from: &str, span: Span) {
         let mut rest = words;
         while !rest.is_empty() {
+            // The option of srun with this name is another one, and has a value.
+            if !from.starts_with("srun") && ["-W", "--wait"].contains(&rest[0].as_str()) {
+                let row = self.row(&format!("{from}{}", rest[0]), span);
+                self.lost(
+                    row,
+                    "sbatch returns when the job ends: pass it on the command line; on Kubernetes, use `khorovod wait`",
+                );
+                rest = &rest[1..];
+                continue;
+            }
             match options::read(rest) {
                 Ok((given, count)) => {
                     for option in given {

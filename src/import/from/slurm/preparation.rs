@@ -67,15 +67,32 @@ pub fn fails_only_if_unready(line: &str) -> bool {
     is_one && (WORDS.contains(&line.split_whitespace().next().unwrap_or_default()) || is_assignment(line))
 }
 
+/// Returns the signals of a `trap`.
+fn trapped(line: &str) -> Vec<String> {
+    let words = shell::words(line).unwrap_or_default();
+    if words.first().is_none_or(|word| word.text != "trap") {
+        return Vec::new();
+    }
+    let signals = words[1..].iter().filter(|word| word.text != "--").skip(1);
+    signals.map(|word| word.text.clone()).collect()
+}
+
+/// Whether a name that `trap` takes is not that of a signal.
+fn is_event(signal: &str) -> bool {
+    ["EXIT", "0", "ERR", "DEBUG", "RETURN"].contains(&signal)
+}
+
 /// Whether a `trap` is for signals alone. In the script that khorovod writes no signal reaches it: SIGTERM ends the ranks,
 /// and `--signal` is `lifecycle.checkpoint`.
 pub fn traps_signals(line: &str) -> bool {
-    let Some(words) = shell::words(line).filter(|words| words.first().is_some_and(|word| word.text == "trap")) else {
-        return false;
-    };
-    let mut signals = words[1..].iter().filter(|word| word.text != "--").skip(1).peekable();
-    signals.peek().is_some()
-        && !signals.any(|word| ["EXIT", "0", "ERR", "DEBUG", "RETURN"].contains(&word.text.as_str()))
+    let signals = trapped(line);
+    !signals.is_empty() && !signals.iter().any(|signal| is_event(signal))
+}
+
+/// Whether a `trap` is for the end of the script and for signals.
+pub fn traps_exit_and_signals(line: &str) -> bool {
+    let signals = trapped(line);
+    signals.iter().any(|signal| is_event(signal)) && !signals.iter().all(|signal| is_event(signal))
 }
 
 /// Whether a line only loads software that an image contains.
@@ -131,6 +148,8 @@ mod tests {
             traps_signals("trap 'save; x' USR1 TERM")
                 && !traps_signals("trap cleanup EXIT INT")
                 && !traps_signals("trap")
+                && traps_exit_and_signals("trap cleanup EXIT INT")
+                && !traps_exit_and_signals("trap cleanup EXIT")
         );
         assert!(
             may_set("source env.sh")

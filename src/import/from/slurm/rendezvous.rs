@@ -129,7 +129,7 @@ impl Script<'_, '_, '_> {
             return;
         }
         for name in NUMBERS {
-            if self.setup.iter().any(|line| shell_text::named(&line.text).contains(*name)) {
+            if self.setup.iter().any(|line| shell_text::named(&shell_text::of_script(&line.text)).contains(*name)) {
                 let row = self.named(name);
                 let how = "in spec.slurm.setup it has another value, because torchrun is now the only task of a node: write the value \
                            in its place";

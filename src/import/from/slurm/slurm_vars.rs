@@ -3,8 +3,8 @@
 use crate::field;
 use serde_json::{Value as Json, json};
 
-use super::Script;
 use super::rendezvous::{MEETING, NUMBERS};
+use super::{Script, Setup, preparation};
 use crate::launch::FIRST_WORKER;
 use crate::shell_text;
 use khorovod_compiler::problem::Span;
@@ -17,6 +17,8 @@ const BY_MPI: &[(&str, &str)] = &[
 ];
 /// The variable with the index of a job in its array.
 const ARRAY_INDEX: &str = "SLURM_ARRAY_TASK_ID";
+/// The variable with the number of the array.
+const ARRAY_JOB: &str = "SLURM_ARRAY_JOB_ID";
 /// Programs of Slurm, and of environment modules.
 const PROGRAMS: &[&str] = &[
     "srun", "sbatch", "salloc", "scontrol", "scancel", "sbcast", "sattach", "squeue", "sinfo", "sacct", "module", "ml",
@@ -66,7 +68,9 @@ impl Script<'_, '_, '_> {
             return;
         };
         let mut names = shell_text::unset(&command, self.context.spec.get(field::ENV));
-        names.retain(|name| name != ARRAY_INDEX || self.array.is_none());
+        names.retain(|name| {
+            !name.starts_with("SLURM_ARRAY_") || name == ARRAY_JOB || name == ARRAY_INDEX && self.array.is_none()
+        });
         self.tell_of_arguments(&command);
         match self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str) {
             Some("shell") => return self.tell_of_script(&command, &names),
@@ -136,6 +140,26 @@ impl Script<'_, '_, '_> {
                 .add(place.to_owned() + if place.contains('{') { "}" } else { "" }, self.place(place));
             let how = "a TrainingJob has no arguments of a script: write the value in its place";
             self.lost(row, how);
+        }
+    }
+
+    /// Gives the job a value for the number of its array, and reports other variables of an array.
+    pub fn array_job(&mut self, command: &str) {
+        let mut used = shell_text::named(command);
+        self.setup.iter().for_each(|line| used.extend(shell_text::named(&line.text)));
+        if used.remove(ARRAY_JOB) {
+            let row = self.named(ARRAY_JOB);
+            let at = self.setup.iter().take_while(|line| preparation::is_flags(&line.text)).count();
+            let text = format!("export {ARRAY_JOB}=${{{ARRAY_JOB}:-$SLURM_JOB_ID}}");
+            self.setup.insert(at, Setup::new(text, row));
+            self.changed(row, field::SLURM_SETUP, "the number of the job, unless you submit it with `sbatch --array`");
+        }
+        for name in used.iter().filter(|name| name.starts_with("SLURM_ARRAY_") && *name != ARRAY_INDEX) {
+            let row = self.named(name);
+            self.lost(
+                row,
+                "it has no value, unless you submit the job with `sbatch --array`, and after `set -u` the job ends: write the value in its place",
+            );
         }
     }
 
