@@ -17,6 +17,10 @@ use khorovod_compiler::problem::{Problem, Span};
 /// The note for a program that may not use MPI.
 const ASKS: &str = "in pods mpirun starts the ranks. If they find each other by SLURM_PROCID or RANK, as with Lightning, \
                     import with `--command \"torchrun PROGRAM\"`";
+/// The note for ranks that deepspeed started without MPI.
+const DEEPSPEED: &str = "it started the ranks itself; now it starts them with mpirun, which must be on PATH under Slurm, and in the \
+                         image. It also passed `--local_rank`; if your program needs it, add `--local_rank \
+                         $OMPI_COMM_WORLD_LOCAL_RANK` to spec.command";
 /// The note for a program that is the only rank.
 const ONE: &str = "under Slurm it starts as in the script; in pods mpirun starts it, so the image needs MPI and sshd";
 /// The note about Slurm for such a program, if no option selects a PMI.
@@ -185,11 +189,17 @@ impl Script<'_, '_, '_> {
                 let counts = agents || read.kind == "deepspeed" && world.gpus > 0;
                 let by_tasks = read.np.is_none() && read.per_host.is_none() && !counts;
                 let finds_hosts = read.finds_hosts();
+                let passes_rank =
+                    read.kind == "deepspeed" && !line.contains("--launcher") && !line.contains("no_local_rank");
                 launch::launched(self.context, &line, *read, &Place { path, span }, &world);
                 if by_tasks {
                     self.resources.put_slots(self.context);
                 }
                 self.srun(launch.srun && agents);
+                if passes_rank {
+                    let row = self.context.outcomes.add("deepspeed without --launcher", span);
+                    self.changed(row, field::LAUNCHER_KIND, DEEPSPEED);
+                }
                 let spreads = self.context.spec.get(field::WORKERS_REPLICAS).and_then(Json::as_u64) > Some(1);
                 let how = match !launch.srun && self.resources.nodes() > 1 && !finds_hosts && spreads {
                     true => {

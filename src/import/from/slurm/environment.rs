@@ -56,6 +56,7 @@ impl Script<'_, '_, '_> {
         }
         self.nodes_of_launch();
         self.tell_of_gpus();
+        self.tell_of_container();
         let kind = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str);
         let torchrun = kind == Some("torchrun");
         let counts = torchrun || kind == Some("deepspeed");
@@ -132,6 +133,19 @@ impl Script<'_, '_, '_> {
         for row in std::mem::take(&mut self.nodes) {
             let how = format!("{}, as the launch line has", count(replicas, "worker"));
             self.changed(row, field::WORKERS_REPLICAS, &how);
+        }
+    }
+
+    /// Reports that torchrun does not run in the container of the ranks.
+    fn tell_of_container(&mut self) {
+        let is_torchrun = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str) == Some("torchrun");
+        let wrap = self.context.spec.get(field::SLURM_WRAP).and_then(|words| words.get(0)?.as_str());
+        if let Some(container) = wrap.map(str::to_owned).filter(|_| is_torchrun) {
+            let place = self.place(&container);
+            let row = self.context.outcomes.add("torchrun outside of the container", place);
+            let how = "under Slurm, torchrun starts on the nodes, and each rank in the container: load torchrun there in \
+                       spec.slurm.setup or spec.slurm.modules";
+            self.lost(row, how);
         }
     }
 

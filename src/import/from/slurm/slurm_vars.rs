@@ -90,6 +90,9 @@ impl Script<'_, '_, '_> {
         for name in names.iter().filter(|name| !shell_text::by_launcher(name)) {
             let made = self.setup.iter().any(|line| line.sets(name));
             let why = match (made, name.starts_with("SLURM_")) {
+                (true, _) if self.retries() => {
+                    "only spec.slurm.setup sets it, once and not again for an attempt of spec.lifecycle.retries"
+                }
                 (true, _) => "only spec.slurm.setup sets it",
                 (false, true) => "only Slurm sets it",
                 (false, false) => "the script does not set it",
@@ -196,6 +199,11 @@ impl Script<'_, '_, '_> {
             "a TrainingJob is one training; this is the one with the value {first}, in spec.env.{ARRAY_INDEX}{others}{limit}"
         );
         self.lost(row, &how);
+    }
+
+    /// Whether a failed attempt is repeated in the same allocation.
+    fn retries(&self) -> bool {
+        self.context.spec.get(field::LIFECYCLE_RETRIES).and_then(Json::as_u64) != Some(0)
     }
 
     /// Replaces Slurm's variables by those of MPI in pods.
