@@ -280,7 +280,10 @@ impl Script<'_, '_, '_> {
                 if secrets::assigns_secret(&text) {
                     self.refuse_secret(span);
                 }
-                self.rest(&text, row, classify::starts_ranks(&text));
+                match self.launch.is_some() && classify::only_checks_code(&text) {
+                    true => self.dropped(row, "khorovod exits with the code of the training"),
+                    false => self.rest(&text, row, classify::starts_ranks(&text)),
+                }
             }
             script::Kind::Unknown => {
                 let row = self.row(&text, span);
@@ -288,7 +291,7 @@ impl Script<'_, '_, '_> {
                 if secrets::assigns_secret(&text) {
                     self.refuse_secret(span);
                 }
-                self.whole("the importer does not understand a line of it");
+                self.whole(&format!("the importer does not understand line {}", self.line()));
             }
             script::Kind::Command => return self.command(&text, span, simple),
         }

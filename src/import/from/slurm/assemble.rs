@@ -139,6 +139,10 @@ impl Script<'_, '_, '_> {
             let row = self.context.outcomes.add(why.clone(), span);
             self.lost(row, "Slurm writes the output of the ranks to its own file; on Kubernetes, see `kubectl logs`");
         }
+        if let Some(ends) = &launch.ends {
+            let row = self.context.outcomes.add(ends.clone(), span);
+            self.dropped(row, "khorovod exits with the code of the training");
+        }
         if launch.program.is_some() {
             return self.program(launch, row);
         }

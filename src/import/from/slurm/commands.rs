@@ -100,7 +100,7 @@ impl Script<'_, '_, '_> {
                     text.clone_into(&mut self.launch_text);
                     self.launch = Some((*launch, span, row));
                 }
-                Some(_) => self.whole("it starts ranks more than once"),
+                Some(_) => self.whole(&format!("line {} starts ranks again", self.line())),
             },
             Kind::Program if self.launch.is_none() && classify::starts_ranks(text) => {
                 text.clone_into(&mut self.launch_text);
@@ -147,10 +147,10 @@ impl Script<'_, '_, '_> {
     /// Imports a line that is not known: it prepares the environment, or the whole script has to be the command.
     pub fn rest(&mut self, text: &str, row: usize, starts_ranks: bool) {
         if starts_ranks {
-            return self.whole("a line starts ranks in a way that needs a shell or srun");
+            return self.whole(&format!("line {} starts ranks in a way that needs a shell or srun", self.line()));
         }
         if self.launch.is_some() {
-            return self.whole("other commands follow the launch");
+            return self.whole(&format!("line {} follows the launch", self.line()));
         }
         self.setup.push(Setup::new(text.to_owned(), row));
         let first = text.split_whitespace().next().unwrap_or_default();
@@ -173,6 +173,12 @@ impl Script<'_, '_, '_> {
 
     pub fn whole(&mut self, why: &str) {
         self.whole.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Returns the number of the line that is imported.
+    pub fn line(&self) -> usize {
+        let start = self.rows.last().map_or(0, |(start, _)| *start);
+        self.text[..start.min(self.text.len())].matches('\n').count() + 1
     }
 
     /// Imports `export A=b` or `A=b`. Plain values become variables of the job; others are computed in the setup.

@@ -97,7 +97,10 @@ impl Script<'_, '_, '_> {
             };
             let to = if self.launches(row) { "spec.env spec.command" } else { field::ENV };
             match self.context.env(&name, &value, "") {
-                true => self.changed(row, to, "moved to a Secret"),
+                true => {
+                    let how = format!("moved to a Secret; under Slurm, run `export {name}=…` before `sbatch`");
+                    self.changed(row, to, &how);
+                }
                 false if self.launches(row) => {}
                 false => self.kept(row, to, how),
             }

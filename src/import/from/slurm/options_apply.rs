@@ -162,7 +162,7 @@ impl Script<'_, '_, '_> {
         self.context.spec.put(field::LIFECYCLE_CHECKPOINT_GRACE_PERIOD, period, &option.said);
         let how = match value.split_once(':') {
             Some((who, _)) if who.contains(['B', 'b']) => {
-                "the ranks get the signal, not the script; in pods also before an eviction or another end of the run"
+                "the ranks get the signal, not the script, and a program without a handler for it ends; in pods also before an eviction or another end of the run"
             }
             _ => "in pods the ranks get the signal also before an eviction or another end of the run",
         };
