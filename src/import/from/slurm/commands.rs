@@ -36,6 +36,15 @@ impl Script<'_, '_, '_> {
             self.given(&words, from, span);
             return false;
         }
+        if kind == Kind::Other
+            && self.launch.is_none()
+            && let Some(lines) = preparation::before_program(text)
+        {
+            for line in lines {
+                self.command(line, span, false);
+            }
+            return false;
+        }
         let row = self.row(whole, span);
         self.rows.push((span.start, row));
         match kind {
@@ -110,7 +119,9 @@ impl Script<'_, '_, '_> {
                 if secrets::assigns_secret(text) && self.whole.is_none() {
                     self.refuse_secret(span);
                 }
-                self.rest(text, row, names_launcher(text));
+                // Without a launcher in the script, its programs are the training.
+                let trains = !self.starts && self.launch.is_none() && classify::starts_ranks(text);
+                self.rest(text, row, trains || names_launcher(text));
             }
         }
         false

@@ -1,8 +1,8 @@
 //! Recognises lines that prepare the environment: modules, sourced files, installations, and lines that only print
 //! something.
 
-use super::classify;
-use crate::shell;
+use super::classify::{self, Kind};
+use crate::shell::{self, Command, Joint};
 use crate::shell_text::is_assignment;
 
 /// Commands that only print something.
@@ -101,6 +101,22 @@ pub fn loads(line: &str) -> bool {
     ["module", "ml", "conda", "mamba", "micromamba", "spack", "source", "."].contains(&first) && !line.contains('$')
 }
 
+/// Returns the commands of a line such as `cd /work && python train.py`: some that prepare, and a program or a launch.
+pub fn before_program(line: &str) -> Option<Vec<&str>> {
+    let script = shell::parse(line);
+    let [statement] = script.statements.as_slice() else { return None };
+    let (last, before) = statement.commands.split_last()?;
+    let plain = |command: &Command| {
+        let line = &line[command.span.clone()];
+        let copies = COPIES.contains(&line.split_whitespace().next().unwrap_or_default());
+        command.redirections.is_empty() && (prepares(line) || copies || matches!(classify::kind(line), Kind::Shows))
+    };
+    let starts = matches!(classify::kind(&line[last.span.clone()]), Kind::Launch(_) | Kind::Program);
+    let joined = statement.joints.iter().all(|joint| *joint == Joint::And);
+    let fits = starts && joined && !statement.background && !before.is_empty() && before.iter().all(plain);
+    fits.then(|| statement.commands.iter().map(|command| &line[command.span.clone()]).collect())
+}
+
 /// Whether a line only prepares the environment.
 pub fn prepares(line: &str) -> bool {
     const WORDS: &[&str] = &[
@@ -137,6 +153,12 @@ mod tests {
 
     #[test]
     fn what_prepares_is_told_from_programs() {
+        let split = |line| before_program(line).map(|lines| lines.len());
+        assert_eq!(split("cd /work && mkdir -p a && python t.py --x 1"), Some(3));
+        for line in ["cd /work || python t.py", "python a.py && python b.py", "cd a && cd b", "cd a && python t.py; ls"]
+        {
+            assert_eq!(split(line), None, "{line}");
+        }
         assert!(prepares("source a.sh") && prepares("A=1") && !prepares("/opt/app/run --all"));
         assert!(
             fails_only_if_unready("source a.sh")

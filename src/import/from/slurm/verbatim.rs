@@ -40,7 +40,8 @@ impl Script<'_, '_, '_> {
         for part in parts.iter().filter(|part| part.runs()) {
             let text = &self.text[part.place.clone()];
             let start = part.place.start;
-            let Some(row) = self.rows.iter().find(|(at, _)| *at == start).map(|(_, row)| *row) else { continue };
+            let rows: Vec<usize> = self.rows.iter().filter(|(at, _)| *at == start).map(|(_, row)| *row).collect();
+            let Some(&row) = rows.first() else { continue };
             let kind = classify::kind(text);
             first &= part.kind == script::Kind::Command && !matches!(kind, Kind::Program | Kind::Launch(_));
             match kind {
@@ -61,7 +62,9 @@ impl Script<'_, '_, '_> {
                 self.refuse_secret(self.at(part));
             }
             // The reason is given once.
-            self.changed(row, to, if is_told { "a part of the whole script" } else { &how });
+            for row in rows {
+                self.changed(row, to, if is_told { "a part of the whole script" } else { &how });
+            }
             is_told = true;
         }
         let body = body.join("\n");
