@@ -18,7 +18,7 @@ mod words;
 pub use effects::{Effects, effects};
 pub use lexer::{is_name, name_length, unquoted};
 pub use parser::{assignment, parse, tokenize};
-pub use rewrite::{Change, Context, reference, rewrite, within_quotes, without_quotes};
+pub use rewrite::{Change, Context, reference, rewrite, with_default, within_quotes, without_quotes};
 pub use sums::calculate;
 pub use token::{
     Assignment, Command, CommandKind, Joint, Part, PartKind, Statement, Token, TokenKind, simple_commands,

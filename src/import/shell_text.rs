@@ -80,11 +80,24 @@ fn quoted_parts(text: &str, base: usize, parts: &[Part], dropped: &mut Vec<Range
     }
 }
 
-/// Removes functions and single-quoted parts, in which `$1` is not an argument of the script.
+/// Removes functions, single-quoted parts and quoted here-documents, in which `$1` is not an argument of the script.
 pub fn of_script(text: &str) -> String {
     let mut dropped = Vec::new();
     quoted(text, 0..text.len(), &mut dropped);
-    functions(&shell::parse(text).statements, &mut dropped);
+    let script = shell::parse(text);
+    functions(&script.statements, &mut dropped);
+    let bodies: Vec<&Range<usize>> =
+        script.tokens.iter().filter(|token| token.kind == TokenKind::HereDocument).map(|token| &token.span).collect();
+    for command in shell::simple_commands(&script.statements) {
+        for redirection in &command.redirections {
+            let operator = text[redirection.operator.clone()].trim_start_matches(|c: char| c.is_ascii_digit());
+            let is_quoted = text[redirection.target.span.clone()].contains(['\'', '"', '\\']);
+            if ["<<", "<<-"].contains(&operator) && is_quoted {
+                let body = bodies.iter().find(|body| body.start >= redirection.span.end);
+                dropped.extend(body.map(|body| (*body).clone()));
+            }
+        }
+    }
     without(text, dropped)
 }
 
@@ -105,8 +118,9 @@ pub fn anywhere(name: &str) -> bool {
 
 /// Whether a command uses a variable only with a default: `${NAME:-x}`.
 pub fn has_default(text: &str, name: &str) -> bool {
-    let uses: Vec<&str> = uses(text, name).map(|place| &text[place.end..]).collect();
-    !uses.is_empty() && uses.iter().all(|rest| rest.trim_start_matches(':').starts_with(['-', '=', '+']))
+    let uses: Vec<(&str, &str)> = uses(text, name).map(|place| (&text[..place.start], &text[place.end..])).collect();
+    let defaults = |rest: &str| rest.trim_start_matches(':').starts_with(['-', '=', '+']);
+    !uses.is_empty() && uses.iter().all(|(before, rest)| before.ends_with('{') && defaults(rest))
 }
 
 /// Returns the first place where a text uses a variable: `$NAME`, `${NAME…}`, or its name in arithmetic.
@@ -225,14 +239,13 @@ pub fn by_launcher(name: &str) -> bool {
 /// Replaces variables by their values, if the values need no quotes. If `words` is true, a value may contain spaces.
 pub fn fill(text: &str, variables: &[(String, String)], words: bool) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,^".contains(c) || words && c == ' ';
-    shell::rewrite(text, |place| match reference(place.written) {
-        Some((name, false)) => {
-            let value = variables.iter().find(|(known, _)| known == name).map(|(_, value)| value);
-            match value.filter(|value| !value.is_empty() && value.chars().all(bare)) {
-                Some(value) => Change::To(value.clone()),
-                None => Change::Keep,
-            }
-        }
+    let value_of = |name: &str| {
+        let value = variables.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+        value.filter(|value| !value.is_empty() && value.chars().all(bare)).cloned()
+    };
+    shell::rewrite(text, |place| match (reference(place.written), shell::with_default(place.written)) {
+        (Some((name, false)), _) => value_of(name).map_or(Change::Keep, Change::To),
+        (_, Some(name)) => value_of(name).map_or(Change::Within, Change::To),
         _ => Change::Within,
     })
 }
@@ -301,7 +314,12 @@ mod tests {
         assert_eq!(first_use(text, "A").map(|place| &text[place.start - 2..]), Some("${A} $((A + 1)) $A"));
         assert_eq!(first_use("echo $((N+1))", "N"), Some(8..9));
         assert_eq!(first_use("echo $NN", "N"), None);
-        assert!(has_default("x ${A:-1} ${A-2}", "A") && !has_default("x ${A:-1} $A", "A") && !has_default("x", "A"));
+        assert!(
+            !has_default("x $A-$B", "A")
+                && has_default("x ${A:-1} ${A-2}", "A")
+                && !has_default("x ${A:-1} $A", "A")
+                && !has_default("x", "A")
+        );
     }
 
     #[test]
@@ -309,6 +327,7 @@ mod tests {
         let script = "A=\"$(ip | awk '{print $1}')\"\nB=$(ip | awk '{print $2}')\nf() {\n  echo $3\n}\nfunction g {\n  echo $4\n}\n\
                       h() { echo $5; }\nf ${6}\n";
         assert_eq!(of_script(script), "A=\"$(ip | awk )\"\nB=$(ip | awk )\n\n\n\nf ${6}\n");
+        assert_eq!(of_script("cat >a <<'E'\nx $@\nE\ny $1 <<E\n$2\nE\n").matches('$').count(), 2);
         assert_eq!(of_script("A=1 # it's $1\nx $2 ${#A} 'a # b' # don't\n"), "A=1 \nx $2 ${#A}  \n");
         assert!(names_positional("x ${1:-a}") && names_positional("\"$@\"") && !names_positional("$0 ${#A} $A1"));
     }

@@ -123,6 +123,19 @@ case_mpich() {
     alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
 }
 
+# The only rank needs no mpirun. Its program may use MPI nevertheless, and gets the signal for a checkpoint.
+case_single() {
+    alice=(PATH=/usr/bin:/bin)
+    train 'echo "rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE on $(hostname)"' 'workers: {replicas: 1}'
+    expect 0 "rank 0 of 1 on node" "trained"
+    never_printed mpirun
+    train 'exec /srv/openmpi4/bin/python /srv/programs/mpi_sum.py' 'env: {WANTED: "1"}' 'workers: {replicas: 1}'
+    expect 0 "rank 0 of 1 on node" "trained"
+    train 'exit 5' 'workers: {replicas: 1}' 'lifecycle: {retries: 1}'
+    expect 5 "attempt 2 of 2 failed: training ended with code 5"
+    alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
+}
+
 # An MPI that srun does not support: each rank would be alone in its world.
 case_lonely() {
     train "$mpi_sum" 'slurm: {srun: {}}'

@@ -37,6 +37,8 @@ impl Target for Slurm {
     }
 
     fn describe(&self, plan: &Plan) -> Description {
+        let alone =
+            (starter(plan) == Starter::Rank).then_some("the script starts the only rank itself, without mpirun");
         let held = plan.spec.scheduling.suspend.then_some("held: the job starts after `scontrol release`");
         Description {
             shape: "a batch script for Slurm",
@@ -45,7 +47,11 @@ impl Target for Slurm {
                 hosts: "the nodes that Slurm allocates",
                 release: "Slurm releases the nodes when the script ends",
                 output: word(&output(&plan.spec)),
-                notes: ["the ranks run directly on the nodes; the image is not used"].into_iter().chain(held).collect(),
+                notes: ["the ranks run directly on the nodes; the image is not used"]
+                    .into_iter()
+                    .chain(alone)
+                    .chain(held)
+                    .collect(),
             }),
             ..Description::default()
         }
@@ -86,16 +92,22 @@ enum Starter {
     Agents,
     /// mpirun, or a launcher that runs it, on the first node.
     Mpi,
+    /// The only rank, as a child of the script.
+    Rank,
     /// The command of the spec itself.
     Shell,
 }
 
-fn starter(spec: &Spec) -> Starter {
+fn starter(plan: &Plan) -> Starter {
+    let spec = &plan.spec;
+    // mpirun would only start this one process, and many programs for one GPU have no MPI. Its options need it.
+    let is_alone = plan.np == 1 && plan.workers == 1 && !spec.launcher.runs_ranks && spec.launcher.args.is_empty();
     match spec.launcher.kind {
         LauncherKind::Torchrun => Starter::Agents,
         // `refusals` does not let JAX and TensorFlow pass.
         LauncherKind::Jax | LauncherKind::Tensorflow | LauncherKind::Shell => Starter::Shell,
         LauncherKind::Mpirun if spec.slurm.srun.is_some() => Starter::Step,
+        LauncherKind::Mpirun if is_alone => Starter::Rank,
         LauncherKind::Mpirun | LauncherKind::Horovodrun | LauncherKind::Deepspeed => Starter::Mpi,
     }
 }
@@ -114,7 +126,7 @@ struct Script<'a> {
 fn script(plan: &Plan) -> String {
     let spec = &plan.spec;
     let group = &spec.groups[0];
-    let starter = starter(spec);
+    let starter = starter(plan);
     let tasks = if starter == Starter::Agents { 1 } else { group.slots };
     let nodes = plan.workers + u32::from(spec.launcher.runs_ranks);
     let script = Script { plan, group, starter, nodes, tasks };
@@ -295,7 +307,7 @@ fn assignments(script: &Script<'_>) -> Vec<(&'static str, String)> {
         let mpi = spec.slurm.srun.as_ref().and_then(|srun| srun.mpi.as_deref());
         assignments.push(("khorovod_mpi", word(mpi.unwrap_or_default())));
     }
-    if script.starter != Starter::Shell && script.starter != Starter::Agents {
+    if matches!(script.starter, Starter::Mpi | Starter::Step) {
         assignments.push(("khorovod_np", script.plan.np.to_string()));
     }
     if has_checkpoint(spec) && script.starter != Starter::Shell {
@@ -380,6 +392,7 @@ fn launch(script: &Script<'_>, text: &mut String) {
     let program = launch.strip_suffix(spec.command.as_slice()).unwrap_or_default();
     let (check, program, command) = match script.starter {
         Starter::Shell => ("", Vec::new(), spec.command.clone()),
+        Starter::Rank => ("", Vec::new(), command),
         Starter::Mpi => (part!("rank.sh"), program.to_vec(), command),
         Starter::Step => (part!("step.sh"), srun(script), command),
         // The check runs once per node, before torchrun.
@@ -395,6 +408,10 @@ fn launch(script: &Script<'_>, text: &mut String) {
     let _ = writeln!(text, "\nkhorovod_launch={}", bash_array(&program));
     *text += match script.starter {
         Starter::Shell => "khorovod_check=()\n",
+        // Commands may use the variables of Open MPI.
+        Starter::Rank => {
+            "khorovod_check=(env khorovod_is_rank=1 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_LOCAL_SIZE=1)\n"
+        }
         Starter::Mpi => {
             "khorovod_check=(bash -c \"$khorovod_rank\" rank \"$khorovod_np\" \"$khorovod_slots\" \"$PWD\")\n"
         }

@@ -13,6 +13,8 @@ mod commands;
 mod dataflow;
 mod environment;
 mod files;
+mod folders;
+mod inner;
 mod launch_pieces;
 mod options;
 mod options_apply;
@@ -50,6 +52,8 @@ struct Setup {
     /// The value of the variable, if that is plain text.
     value: Option<String>,
     row: usize,
+    /// The folder to which the line changes, if that is all it does and the folder is plain text.
+    folder: Option<String>,
     /// The changes that the line makes in its shell.
     effects: Effects,
 }
@@ -96,7 +100,10 @@ struct Script<'t, 'd, 'o> {
     /// `written` as the script has them.
     texts: launch_pieces::Known,
     written: launch_pieces::Known,
-    args: Vec<String>,
+    /// Options of sbatch, and their rows.
+    args: Vec<(String, usize)>,
+    /// Options that gave each task GPUs of its own, their places and rows.
+    bound: Vec<(String, Span, usize)>,
     image: Option<String>,
     /// The line that starts the ranks, its place and its row.
     launch: Option<(Srun, Span, usize)>,
@@ -112,6 +119,10 @@ struct Script<'t, 'd, 'o> {
     whole: Option<String>,
     /// The first value of a job array, the second, and the row of the option.
     array: Option<(String, Option<String>, usize)>,
+    /// How many jobs of the array may run at a time: the number after `%`.
+    array_limit: Option<String>,
+    /// The traps for signals, which the job does not have.
+    traps: Vec<String>,
     /// Options of the srun that starts the ranks, and their rows.
     steps: Vec<(String, usize)>,
     /// The state before the options of that srun were read.
@@ -157,6 +168,7 @@ pub fn read(text: &str, span: Span, context: &mut Context<'_>) {
         texts: launch_pieces::Known::new(),
         written: launch_pieces::Known::new(),
         args: Vec::new(),
+        bound: Vec::new(),
         image: None,
         launch: None,
         launch_text: String::new(),
@@ -168,6 +180,8 @@ pub fn read(text: &str, span: Span, context: &mut Context<'_>) {
         by_agents: false,
         whole: None,
         array: None,
+        array_limit: None,
+        traps: Vec::new(),
         steps: Vec::new(),
         before_step: None,
         mpi: None,
@@ -267,7 +281,10 @@ impl Script<'_, '_, '_> {
                 if secrets::assigns_secret(&text) {
                     self.refuse_secret(span);
                 }
-                self.rest(&text, row, classify::starts_ranks(&text));
+                match self.launch.is_some() && classify::only_checks_code(&text) {
+                    true => self.dropped(row, "khorovod exits with the code of the training"),
+                    false => self.rest(&text, row, classify::starts_ranks(&text)),
+                }
             }
             script::Kind::Unknown => {
                 let row = self.row(&text, span);
@@ -275,7 +292,7 @@ impl Script<'_, '_, '_> {
                 if secrets::assigns_secret(&text) {
                     self.refuse_secret(span);
                 }
-                self.whole("the importer does not understand a line of it");
+                self.whole(&format!("the importer does not understand line {}", self.line()));
             }
             script::Kind::Command => return self.command(&text, span, simple),
         }

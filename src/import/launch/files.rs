@@ -24,10 +24,29 @@ pub fn is_relative(word: &str) -> bool {
 /// Returns the words of shell text that may be paths, without quotes. Lines that are comments are skipped.
 pub fn words(text: &str) -> Vec<String> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
-    let plain: String = lines.flat_map(|line| [line, "\n"]).collect::<String>().replace(['"', '\''], "");
+    let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+    let plain = with_joined_paths(&text).replace(['"', '\''], "");
     let words = plain.split(|c: char| c.is_whitespace() || "`=,:;(<>|&".contains(c));
     // In `$(pwd)/a`, the path does not begin at the slash.
-    words.map(|word| word.trim_end_matches(')').to_owned()).collect()
+    words.map(|word| word.trim_end_matches(')').replace(BLANK, " ")).collect()
+}
+
+/// The character for a blank within a path.
+const BLANK: char = '\u{1}';
+
+/// Replaces the blanks of paths in quotes, such as `"/data/my set"`.
+fn with_joined_paths(text: &str) -> String {
+    let (mut made, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find(['"', '\'']) {
+        let (before, quoted) = rest.split_at(at + 1);
+        made.push_str(before);
+        let end = quoted.find(&before[at..]).filter(|_| quoted.starts_with('/')).unwrap_or(0);
+        let path = &quoted[..end];
+        let is_path = !path.contains(" /") && !path.contains(" -") && !path.contains('\n');
+        made.push_str(&if is_path { path.replace(' ', &BLANK.to_string()) } else { path.to_owned() });
+        rest = &quoted[end..];
+    }
+    made + rest
 }
 
 #[cfg(test)]
@@ -41,6 +60,7 @@ mod tests {
                     $(dirname $0)/.. $(pwd)/b.txt \"$ROOT\"/c.txt (cd /work/x) /optional";
         let found: Vec<String> =
             words(text).into_iter().filter(|word| is_on_nodes(word) || is_relative(word)).collect();
+        assert_eq!(words("x \"/data/my set\" a='/b c'")[1..4], ["/data/my set", "a", "/b c"]);
         let wanted =
             ["train.py", "/scratch/me/imagenet", "/home/me/ckpt", "./run.sh", "conf/a.yaml", "/work/x", "/optional"];
         assert_eq!(found, wanted);

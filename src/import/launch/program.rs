@@ -79,6 +79,25 @@ pub fn waits(line: &str) -> bool {
     }
 }
 
+/// Returns the modules that a script starts with `python -m`, without those of packages that an image for training has.
+pub fn modules(script: &str) -> Vec<String> {
+    const INSTALLED: &[&str] =
+        &["torch", "accelerate", "deepspeed", "horovod", "lightning", "pytorch_lightning", "pip"];
+    let mut found = Vec::new();
+    for place in simple_commands(&shell::parse(script).statements).iter().filter_map(|command| command.words_span()) {
+        let words = words(&script[place]).unwrap_or_default();
+        let starts = |word: &Word| word.text.rsplit('/').next().unwrap_or_default().starts_with("python");
+        let Some(python) = words.iter().position(starts) else { continue };
+        let options = words[python + 1..].iter().take_while(|word| word.text.starts_with('-'));
+        let module = options.clone().position(|word| word.text == "-m").and_then(|at| words.get(python + at + 2));
+        found.extend(module.map(|word| word.text.clone()).filter(|name| {
+            let package = name.split('.').next().unwrap_or_default();
+            !INSTALLED.contains(&package) && !package.contains('$')
+        }));
+    }
+    found.into_iter().map(|name| format!("-m {name}")).collect()
+}
+
 /// Returns the commands of a script that train without a launcher of several nodes: Python programs, and torchrun,
 /// which starts ranks on its own node.
 pub fn alone(script: &str) -> Vec<String> {
@@ -127,6 +146,13 @@ mod tests {
         for line in ["sleep 10 && python a.py", "python sleep.py", "mpirun -np 2 sleep 10", ""] {
             assert!(!waits(line), "{line}");
         }
+    }
+
+    #[test]
+    fn modules_that_an_image_may_lack() {
+        let script =
+            "A=1 python3 -u -m pkg.train --x -m y\npython -m torch.distributed.run a.py\npython a.py -m b\nls -m c";
+        assert_eq!(modules(script), ["-m pkg.train"]);
     }
 
     #[test]

@@ -131,6 +131,14 @@ pub fn reference(written: &str) -> Option<(&str, bool)> {
     }
 }
 
+/// Reads `${NAME:-…}` or `${NAME-…}`, which is the value of the variable if that has one. Returns the name.
+pub fn with_default(written: &str) -> Option<&str> {
+    let inner = written.strip_prefix("${")?;
+    let name = &inner[..name_length(inner)];
+    let rest = &inner[name.len()..];
+    (!name.is_empty() && rest.trim_start_matches(':').starts_with('-') && rest.ends_with('}')).then_some(name)
+}
+
 /// Converts one word to the text that has the same value within double quotes. None if the text is more than one word,
 /// or if it depends on files or on a command between backquotes.
 pub fn within_quotes(text: &str) -> Option<String> {

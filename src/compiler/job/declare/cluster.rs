@@ -167,7 +167,7 @@ shape! {
 }
 
 shape! {
-    /// The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. Under Slurm, it gets them before the time limit. Your program chooses where it saves checkpoints, and loads the newest one at its start.
+    /// The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. Under Slurm, it gets the signal `gracePeriod` before the script ends the training: half a minute before `slurm.time`, or at `lifecycle.deadline`. Your program chooses where it saves checkpoints, and loads the newest one at its start.
     Checkpoint {
         /// The signal.
         "signal" signal: Signal, default "SIGTERM", example "SIGUSR1";
@@ -351,7 +351,7 @@ shape! {
     Slurm {
         /// The partition.
         "partition" partition: Directive, example "ml";
-        /// The time limit. Default: `lifecycle.deadline` plus one minute, else the limit of the partition.
+        /// The time limit. Half a minute before it, or at `lifecycle.deadline` if that is earlier, the script ends the ranks. Default: `lifecycle.deadline` plus one minute, else the limit of the partition.
         "time" time: Period, example "8h";
         /// Environment modules to load, in order.
         "modules" modules: Vec<At<Module>>, example json!(["OpenMPI/4.1.4", "Python/3.10"]);
@@ -371,7 +371,7 @@ shape! {
         "gres" gres: Gres, default "gpu", example "gpu:a100";
         /// More options of sbatch.
         "args" args: Vec<At<SbatchOption>>, example json!(["--mail-type=END", "--exclusive"]);
-        /// Bash that prepares the environment, after the modules and before the ranks start.
+        /// Bash that prepares the environment, after the modules and before the ranks start. It runs once each time Slurm starts the job, on the first node, and not again for each attempt. The ranks of all nodes get the variables that it exports.
         "setup" setup: Word, example "source ~/venv/bin/activate";
         /// Words that precede the command of each rank, such as a container runtime.
         "wrap" wrap: Vec<At<Word>>, example json!(["apptainer", "exec", "--nv", "mnist.sif"]);
@@ -383,7 +383,7 @@ shape! {
 shape! {
     /// How srun starts the ranks.
     Srun {
-        /// The type of MPI for srun, from `srun --mpi=list`; `none` if the ranks do not use MPI. Default: that of the cluster.
+        /// The type of MPI for srun, from `srun --mpi=list`; `none` if the ranks do not use MPI. Default: that of the cluster. If that offers no process management interface, the job ends with code 42.
         "mpi" mpi: Directive, example "pmix";
         /// More options of srun.
         "args" args: Vec<At<Word>>, example json!(["--cpu-bind=cores"]);

@@ -169,7 +169,7 @@ impl Worker<'_> {
             true => problem.hint("remove `slotsPerWorker`: each group then runs one rank per GPU"),
             false => {
                 let more = match slots.0 < gpus.0 {
-                    true => "; keep it if each rank uses several GPUs, as with `accelerate launch`",
+                    true => "; keep it if each rank uses several GPUs, as with `accelerate launch` or a `torchrun` in the command",
                     false => "",
                 };
                 let hint = format!("write `slotsPerWorker: {}`, or remove it{more}", gpus.0);

@@ -45,6 +45,11 @@ fn run(script: &str) -> Recorded {
 
 /// Runs a script as Slurm does, with fake programs that only record their arguments and environment. Returns its exit code.
 fn execute(script: &str) -> (Option<i32>, Recorded) {
+    execute_on(script, ["2", "2(x2)"], &["mpirun", "horovodrun", "srun", "train"])
+}
+
+/// The same in an allocation with so many nodes and tasks per node, with these fake programs.
+fn execute_on(script: &str, [nodes, tasks]: [&str; 2], programs: &[&str]) -> (Option<i32>, Recorded) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let program = format!(
@@ -52,7 +57,7 @@ fn execute(script: &str) -> (Option<i32>, Recorded) {
          printf '%s\\0' \"$@\" >{0}/words\nenv -0 >{0}/env\n",
         folder.path().display()
     );
-    for name in ["mpirun", "horovodrun", "srun", "train"] {
+    for name in programs {
         fs::write(path(name), &program).unwrap();
         fs::set_permissions(path(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -62,7 +67,7 @@ fn execute(script: &str) -> (Option<i32>, Recorded) {
         .current_dir(folder.path())
         .env_clear()
         .env("PATH", format!("{}:/usr/bin:/bin", folder.path().display()))
-        .envs([("SLURM_JOB_ID", "1"), ("SLURM_JOB_NUM_NODES", "2"), ("SLURM_TASKS_PER_NODE", "2(x2)")])
+        .envs([("SLURM_JOB_ID", "1"), ("SLURM_JOB_NUM_NODES", nodes), ("SLURM_TASKS_PER_NODE", tasks)])
         .output()
         .unwrap();
     let list = |name: &str| {
@@ -178,6 +183,27 @@ fn flags_of_the_setup_are_for_its_own_lines() {
     assert!(run(&script("set -euo pipefail\ntrue")).arguments.contains(&"train".to_owned()));
 }
 
+/// A job of one rank needs no MPI, unless it has options of mpirun.
+#[test]
+fn the_only_rank_starts_without_mpirun() {
+    let job = |more: Json| {
+        let mut job = json!({"workers": {"replicas": 1, "gpus": 1}, "command": ["train", "a b"], "slurm": {"wrap": ["env", "BOX=1"]}});
+        job.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        super::script(&plan(&job))
+    };
+    let programs = ["mpirun", "horovodrun", "train"];
+    let (code, recorded) = execute_on(&job(json!({})), ["1", "1"], &programs);
+    assert_eq!(code, Some(0), "{}", recorded.messages);
+    assert_eq!(recorded.arguments, ["a b"]);
+    for variable in ["khorovod_is_rank=1", "OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_LOCAL_SIZE=1", "BOX=1"] {
+        assert!(recorded.env.iter().any(|set| set == variable), "{variable}");
+    }
+    for launcher in [json!({"kind": "mpirun", "args": ["--report-bindings"]}), json!({"kind": "horovodrun"})] {
+        let (code, recorded) = execute_on(&job(json!({"launcher": launcher})), ["1", "1"], &programs);
+        assert_eq!((code, &*recorded.arguments[0]), (Some(0), "-np"), "{}", recorded.messages);
+    }
+}
+
 #[test]
 fn a_trap_of_the_setup_runs_at_the_end() {
     for kind in ["mpirun", "horovodrun"] {
@@ -271,6 +297,7 @@ fn scripts() -> Vec<String> {
             json!({"slurm": {"srun": {"mpi": "pmix", "args": ["--cpu-bind=cores"]}}, "workers": {"replicas": 1, "gpus": 4, "cpu": "16"}}),
         ),
         job(json!({"launcher": {"kind": "torchrun"}})),
+        job(json!({"workers": {"replicas": 1, "gpus": 1}})),
         job(json!({"lifecycle": {"checkpoint": {"signal": "SIGUSR1", "gracePeriod": "10m"}}})),
         job(json!({"launcher": {"kind": "horovodrun"}})),
         job(json!({"launcher": {"kind": "deepspeed"}, "lifecycle": {"deadline": "2h"}})),

@@ -4,7 +4,6 @@ use crate::field;
 use serde_json::{Value as Json, json};
 
 use super::classify::{self, Kind, Srun};
-use super::launch_pieces;
 use super::{BeforeStep, IMAGE, Script};
 use super::{preparation, srun_program};
 use crate::codes::BAD_VALUE;
@@ -12,13 +11,21 @@ use crate::field_outcomes::Verdict;
 use crate::launch::command_line::{self, Line};
 use crate::launch::program;
 use crate::launch::{self, Place};
-use crate::shell::{self, words};
-use crate::shell_text;
+use crate::shell::words;
 use khorovod_compiler::problem::{Problem, Span};
 
 /// The note for a program that may not use MPI.
 const ASKS: &str = "in pods mpirun starts the ranks. If they find each other by SLURM_PROCID or RANK, as with Lightning, \
                     import with `--command \"torchrun PROGRAM\"`";
+/// The note for ranks that deepspeed started without MPI.
+const DEEPSPEED: &str = "it started the ranks itself; now it starts them with mpirun, which must be on PATH under Slurm, and in the \
+                         image. It also passed `--local_rank`; if your program needs it, add `--local_rank \
+                         $OMPI_COMM_WORLD_LOCAL_RANK` to spec.command";
+/// The note for a program that is the only rank.
+const ONE: &str = "under Slurm it starts as in the script; in pods mpirun starts it, so the image needs MPI and sshd";
+/// The note about Slurm for such a program, if no option selects a PMI.
+const ASKS_SLURM: &str = ". Under Slurm, srun must offer a PMI by default, or the job ends with code 42: then set spec.slurm.srun.mpi, to \
+                          `none` if the ranks do not use MPI";
 
 impl Script<'_, '_, '_> {
     pub fn close(mut self) {
@@ -132,6 +139,10 @@ impl Script<'_, '_, '_> {
             let row = self.context.outcomes.add(why.clone(), span);
             self.lost(row, "Slurm writes the output of the ranks to its own file; on Kubernetes, see `kubectl logs`");
         }
+        if let Some(ends) = &launch.ends {
+            let row = self.context.outcomes.add(ends.clone(), span);
+            self.dropped(row, "khorovod exits with the code of the training");
+        }
         if launch.program.is_some() {
             return self.program(launch, row);
         }
@@ -143,13 +154,17 @@ impl Script<'_, '_, '_> {
             self.wrapped(wrap, span);
         }
         let inner = self.inner(&launch.line).filter(|_| launch.srun);
-        if let Some(inner) = inner.map(|inner| self.filled(&inner)).filter(|inner| classify::launches_plainly(inner)) {
+        let inner = inner.map(|inner| self.filled(&inner));
+        if let Some(inner) = inner.and_then(|inner| self.launch_of_inner(&inner, span)) {
             match classify::launch(&inner).1 {
                 Line::Launch(read) if read.kind == "torchrun" => {}
                 Line::Script(_) if srun_program::launches_more(&inner) => {}
                 _ => return self.as_it_stands("a shell starts the launcher"),
             }
             launch.line = inner;
+        }
+        if let Some(why) = self.whole.take() {
+            return self.as_it_stands(&why);
         }
         let (line, read) = classify::launch(&launch.line);
         let needs = self.needs(&launch.line, &launch.line);
@@ -178,11 +193,17 @@ impl Script<'_, '_, '_> {
                 let counts = agents || read.kind == "deepspeed" && world.gpus > 0;
                 let by_tasks = read.np.is_none() && read.per_host.is_none() && !counts;
                 let finds_hosts = read.finds_hosts();
+                let passes_rank =
+                    read.kind == "deepspeed" && !line.contains("--launcher") && !line.contains("no_local_rank");
                 launch::launched(self.context, &line, *read, &Place { path, span }, &world);
                 if by_tasks {
                     self.resources.put_slots(self.context);
                 }
                 self.srun(launch.srun && agents);
+                if passes_rank {
+                    let row = self.context.outcomes.add("deepspeed without --launcher", span);
+                    self.changed(row, field::LAUNCHER_KIND, DEEPSPEED);
+                }
                 let spreads = self.context.spec.get(field::WORKERS_REPLICAS).and_then(Json::as_u64) > Some(1);
                 let how = match !launch.srun && self.resources.nodes() > 1 && !finds_hosts && spreads {
                     true => {
@@ -231,20 +252,6 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Returns the script of a line that is `bash -c SCRIPT` and nothing else.
-    fn inner(&self, line: &str) -> Option<String> {
-        let hidden = shell_text::Hidden::of(line);
-        let line = &hidden.text;
-        let words = words(line)?;
-        let (script, before) = words.split_last()?;
-        let shell = before.first().is_some_and(|word| program::is_shell(&word.text));
-        if !shell || before.last()?.text != "-c" || before[1..].iter().any(|word| !word.text.starts_with('-')) {
-            return None;
-        }
-        let inner = launch_pieces::lines(&shell::within_quotes(&hidden.shown(&line[script.place.clone()]))?);
-        Some(launch_pieces::spliced(&inner, &self.texts).trim().to_owned())
-    }
-
     /// Imports a program that each rank runs.
     fn program(&mut self, launch: Srun, row: usize) {
         let may_meet = launch.srun && srun_program::container(&launch.line).is_none();
@@ -255,7 +262,7 @@ impl Script<'_, '_, '_> {
         self.resources.put(self.context, 0);
         self.resources.put_workers(self.context);
         let line = launch.line.as_str();
-        let program = launch.program.or_else(|| self.inner(line).map(Json::from));
+        let program = launch.program.or_else(|| Some(self.filled_by_slurm(&self.inner(line)?).into()));
         let program = program.unwrap_or_else(|| program::program(line));
         let contained = srun_program::container(line);
         if let Some(name) = contained {
@@ -268,7 +275,8 @@ impl Script<'_, '_, '_> {
             self.agents(&program, row);
             return self.srun(true);
         }
-        if launch.srun && self.mpi.is_none() && self.meets(line) {
+        // Ranks of `accelerate launch` connect with torch.distributed.
+        if launch.srun && self.mpi.is_none() && (self.meets(line) || srun_program::launches_more(line)) {
             self.mpi = Some("none".to_owned());
         }
         self.context.spec.put(field::COMMAND, program, "what each rank runs");
@@ -280,8 +288,10 @@ impl Script<'_, '_, '_> {
             true => {
                 let comment = "the default, for MPI; if the ranks use torch.distributed without MPI, write torchrun";
                 self.context.spec.put(field::LAUNCHER_KIND, "mpirun", comment);
-                self.settle_program(launch.srun, row, ASKS);
+                let how = if self.mpi.is_none() { format!("{ASKS}{ASKS_SLURM}") } else { ASKS.to_owned() };
+                self.settle_program(launch.srun, row, &how);
             }
+            false if !launch.srun && self.resources.one_rank() => self.settle_program(false, row, ONE),
             false => self.settle_program(launch.srun, row, ""),
         }
     }

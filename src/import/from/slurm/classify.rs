@@ -57,6 +57,8 @@ pub struct Srun {
     pub env: Vec<(String, String)>,
     /// The redirections and the pipe that take its output.
     pub lost: Option<String>,
+    /// The commands that end the script with an error if the line fails.
+    pub ends: Option<String>,
     /// The program, if it is not in the line.
     pub program: Option<Json>,
 }
@@ -109,11 +111,15 @@ fn of_statement(text: &str, statement: &Statement) -> Kind {
     let keeps_output = start == all && only_keeps_output(text, statement);
     match simple(head) {
         Kind::Launch(launch) if tail == "&" => Kind::Launch(launch),
+        Kind::Launch(launch) if only_ends(text, statement) => Srun { ends: Some(tail.to_owned()), ..*launch }.kind(),
         Kind::Launch(launch) if keeps_output => Srun { lost: Some(tail.to_owned()), ..*launch }.kind(),
         Kind::Launch(launch) => Srun { line: text.to_owned(), srun: false, ..*launch }.kind(),
+        Kind::Program if only_ends(text, statement) => Srun { ends: Some(tail.to_owned()), ..Srun::alone(head) }.kind(),
         Kind::Program if keeps_output => Srun { lost: Some(tail.to_owned()), ..Srun::alone(head) }.kind(),
         Kind::Program => Srun::alone(text).kind(),
         Kind::Shows | Kind::Ends if only_shows(text, statement, 0) => Kind::Shows,
+        // The job ends if the folder does not exist.
+        kind @ (Kind::Folder(_) | Kind::Start) if only_ends(text, statement) => kind,
         _ => Kind::Other,
     }
 }
@@ -134,6 +140,18 @@ fn only_keeps_output(text: &str, statement: &Statement) -> bool {
             operator.contains('>') && !operator.contains('<') && plain(&text[redirection.span.clone()])
         })
         && plain(&text[statement.commands[0].span.end..statement.span.end])
+}
+
+/// Whether a statement ends the script with an error if its first command fails, and does nothing more: `cd a || exit 1`.
+fn only_ends(text: &str, statement: &Statement) -> bool {
+    let last = statement.commands.last().map_or("", |command| &text[command.span.clone()]);
+    let fails = last == "exit" || last.strip_prefix("exit ").is_some_and(|code| code.trim() != "0");
+    !statement.background
+        && fails
+        && statement.joints.first() == Some(&Joint::Or)
+        && statement.joints[1..].iter().all(|joint| *joint == Joint::And)
+        && statement.commands[0].redirections.is_empty()
+        && only_shows(text, statement, 1)
 }
 
 /// Whether the commands of a statement, from index `from` on, only print something and write no file.
@@ -394,6 +412,26 @@ pub fn starts_ranks(text: &str) -> bool {
     shell::simple_commands(&script.statements).iter().any(|command| starts(&text[command.span.clone()]))
 }
 
+/// Whether a condition only looks at the code of the command above it, and then prints something or exits.
+pub fn only_checks_code(text: &str) -> bool {
+    let script = shell::parse(text);
+    let [statement] = script.statements.as_slice() else { return false };
+    let is_if = text.trim_start().starts_with("if ") && statement.only().is_some();
+    let harmless = |command: &shell::Command| {
+        let line = &text[command.span.clone()];
+        let compares = line.starts_with("[ ") || line.starts_with("test ");
+        command.redirections.is_empty() && (compares || matches!(kind(line), Kind::Shows | Kind::Ends))
+    };
+    let names = shell_text::names(text);
+    let hides = text.contains("exit 0") && !text.contains("-eq 0");
+    is_if
+        && !hides
+        && text.contains("$?")
+        && names.is_empty()
+        && !text.contains("$(")
+        && shell::simple_commands(&script.statements).into_iter().all(harmless)
+}
+
 /// Whether a line uses Slurm.
 pub fn of_slurm(line: &str) -> bool {
     line.split_whitespace().any(|word| ["srun", "sbatch", "salloc"].contains(&word)) || line.contains("SLURM_")
@@ -463,6 +501,8 @@ mod tests {
         assert_eq!(kind("echo \"took $(date)\""), Kind::Shows);
         assert_eq!(kind("cd $SLURM_SUBMIT_DIR"), Kind::Start);
         assert_eq!(kind("cd /work/x"), Kind::Folder(text("/work/x")));
+        assert_eq!(kind("cd /work/x || exit 1"), Kind::Folder(text("/work/x")));
+        assert_eq!(kind("cd /work/x || true"), Kind::Other);
         assert_eq!(kind("cd ../x"), Kind::Other);
         assert_eq!(kind("HOROVOD_WITH_PYTORCH=1 pip install horovod"), Kind::Installs);
         assert_eq!(kind("conda activate x"), Kind::Other);
@@ -479,8 +519,24 @@ mod tests {
         assert_eq!((found.line.trim_end(), found.lost.as_deref()), ("mpirun -np 4 ./a", Some("> log.txt 2>&1")));
         assert_eq!(launch("srun ./a | tee log").line.trim_end(), "./a");
         assert_eq!(launch("time srun ./a").line, "./a");
-        assert!(!launch("srun ./a && ./b").srun);
+        assert!(!launch("srun ./a && ./b").srun && !launch("srun ./a || ./b").srun && !launch("srun ./a || true").srun);
+        assert_eq!(launch("srun ./a || exit 1").line, "./a");
+        assert!(!launch("srun ./a || { echo failed; exit 1; }").srun);
         assert_eq!(launch("srun ./a &").lost, None);
+    }
+
+    #[test]
+    fn checks_of_the_code() {
+        assert!(only_checks_code("if [ $? -ne 0 ]; then echo failed; exit 1; fi"));
+        assert!(only_checks_code("if [ $? -eq 0 ]; then\n  echo done\nelse\n  echo failed\n  exit 1\nfi"));
+        for text in [
+            "if [ $? -ne 0 ]; then exit 0; fi",
+            "if [ $? -ne 0 ]; then touch failed; fi",
+            "if [ -f a ]; then exit 1; fi",
+            "if [ $? -ne 0 ]; then echo a > b; fi",
+        ] {
+            assert!(!only_checks_code(text), "{text}");
+        }
     }
 
     #[test]
@@ -489,6 +545,7 @@ mod tests {
         let text = "-np $N ${N}x '$N' \\$N $NN $S \"$N\"";
         assert_eq!(fill(text, &variables, false), "-np 4 4x '$N' \\$N $NN $S \"4\"");
         assert_eq!(fill("$S", &variables, true), "a b");
+        assert_eq!(fill("${N:-1} ${N-1} ${M:-$N} ${N:+1}", &variables, false), "4 4 ${M:-4} ${N:+1}");
         assert_eq!(without_quoted("a '$B' \"'$C'\" \\'$D"), "a  \"'$C'\" \\'$D");
         assert_eq!(without_comment("a 'b # c' d#e # f"), "a 'b # c' d#e");
     }

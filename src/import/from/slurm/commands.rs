@@ -7,7 +7,7 @@ use super::classify::{self, Kind, Srun};
 use super::preparation::{self, COPIES};
 use super::rendezvous::MEETING;
 use super::script::Part;
-use super::{Script, Setup, launch_pieces};
+use super::{Script, Setup, folders, launch_pieces};
 use crate::field_outcomes::Verdict;
 use crate::launch::options::names_launcher;
 use crate::{secrets, shell, shell_text};
@@ -34,6 +34,15 @@ impl Script<'_, '_, '_> {
         if let Kind::Options(words) = kind {
             let from = if text.trim_start().starts_with("sbatch") { "sbatch " } else { "srun " };
             self.given(&words, from, span);
+            return false;
+        }
+        if kind == Kind::Other
+            && self.launch.is_none()
+            && let Some(lines) = preparation::before_program(text)
+        {
+            for line in lines {
+                self.command(line, span, false);
+            }
             return false;
         }
         let row = self.row(whole, span);
@@ -73,12 +82,22 @@ impl Script<'_, '_, '_> {
                 self.kept(row, field::SLURM_SETUP, "for the other lines of the setup");
             }
             Kind::Other if preparation::traps_signals(text) => {
+                self.traps.push(text.to_owned());
                 let how = "khorovod's script handles signals itself: the ranks get that of spec.lifecycle.checkpoint, so handle it in the program";
                 self.lost(row, how);
+            }
+            Kind::Other if self.launch.is_none() && preparation::traps_exit_and_signals(text) => {
+                self.setup.push(Setup::new(text.trim().to_owned(), row));
+                let how =
+                    "it runs when the script ends, also after a signal; khorovod's script handles the signals itself";
+                self.changed(row, field::SLURM_SETUP, how);
             }
             Kind::Python => {
                 self.kept(row, field::COMMAND, "the lines below are its program");
                 return self.launch.is_none();
+            }
+            Kind::Other if self.launch.is_none() && folders::changes(text) && !classify::starts_ranks(text) => {
+                self.unknown_folder(text.trim(), row);
             }
             Kind::Other if self.launch.is_none() && self.unset(text) => self.rest(text, row, false),
             // Another line starts the ranks, so this program prepares for them.
@@ -90,7 +109,7 @@ impl Script<'_, '_, '_> {
                     text.clone_into(&mut self.launch_text);
                     self.launch = Some((*launch, span, row));
                 }
-                Some(_) => self.whole("it starts ranks more than once"),
+                Some(_) => self.whole(&format!("line {} starts ranks again", self.line())),
             },
             Kind::Program if self.launch.is_none() && classify::starts_ranks(text) => {
                 text.clone_into(&mut self.launch_text);
@@ -100,7 +119,9 @@ impl Script<'_, '_, '_> {
                 if secrets::assigns_secret(text) && self.whole.is_none() {
                     self.refuse_secret(span);
                 }
-                self.rest(text, row, names_launcher(text));
+                // Without a launcher in the script, its programs are the training.
+                let trains = !self.starts && self.launch.is_none() && classify::starts_ranks(text);
+                self.rest(text, row, trains || names_launcher(text));
             }
         }
         false
@@ -108,7 +129,9 @@ impl Script<'_, '_, '_> {
 
     /// Whether a line so far does more than set a variable to plain text.
     fn prepares(&self) -> bool {
-        self.setup.iter().any(|line| line.value.is_none() && !preparation::is_flags(&line.text))
+        let prepares =
+            |line: &Setup| line.value.is_none() && line.folder.is_none() && !preparation::is_flags(&line.text);
+        self.setup.iter().any(prepares)
     }
 
     /// Replaces variables that hold several words of a line, and classifies the result. None if nothing is replaced, or
@@ -137,10 +160,10 @@ impl Script<'_, '_, '_> {
     /// Imports a line that is not known: it prepares the environment, or the whole script has to be the command.
     pub fn rest(&mut self, text: &str, row: usize, starts_ranks: bool) {
         if starts_ranks {
-            return self.whole("a line starts ranks in a way that needs a shell or srun");
+            return self.whole(&format!("line {} starts ranks in a way that needs a shell or srun", self.line()));
         }
         if self.launch.is_some() {
-            return self.whole("other commands follow the launch");
+            return self.whole(&format!("line {} follows the launch", self.line()));
         }
         self.setup.push(Setup::new(text.to_owned(), row));
         let first = text.split_whitespace().next().unwrap_or_default();
@@ -163,6 +186,12 @@ impl Script<'_, '_, '_> {
 
     pub fn whole(&mut self, why: &str) {
         self.whole.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Returns the number of the line that is imported.
+    pub fn line(&self) -> usize {
+        let start = self.rows.last().map_or(0, |(start, _)| *start);
+        self.text[..start.min(self.text.len())].matches('\n').count() + 1
     }
 
     /// Imports `export A=b` or `A=b`. Plain values become variables of the job; others are computed in the setup.
@@ -285,10 +314,20 @@ impl Script<'_, '_, '_> {
         let named = shell_text::named(text);
         let fixed = |name: &str| named.contains(name) && !MEETING.contains(&name) && !self.changing.contains(name);
         let slurm = self.resources.variables().map(|(name, value)| (name.to_owned(), value));
+        let job = self.single.iter().rfind(|(name, ..)| name == "job-name").and_then(|(_, value, _)| value.clone());
+        let slurm = slurm.chain(job.map(|job| ("SLURM_JOB_NAME".to_owned(), job)));
         let all: Vec<(String, String)> =
             self.variables.iter().rev().filter(|(name, _)| fixed(name)).cloned().chain(slurm).collect();
         let filled = shell_text::fill(text, &all, !shell_text::assigns_first(text));
         shell::calculate(&filled, |name| all.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()))
+    }
+
+    /// Returns a script that srun starts with the values of Slurm's variables inserted that pods lack.
+    pub fn filled_by_slurm(&self, script: &str) -> String {
+        let of_ranks = ["SLURM_NTASKS", "SLURM_NPROCS"];
+        let known = self.resources.variables().filter(|(name, _)| !of_ranks.contains(name));
+        let known: Vec<(String, String)> = known.map(|(name, value)| (name.to_owned(), value)).collect();
+        shell_text::fill(script, &known, false)
     }
 
     /// Imports the input of an interactive Python: the lines that follow.

@@ -5,11 +5,41 @@ use crate::field;
 use std::collections::{BTreeSet, HashSet};
 
 use super::commands::PUT_IN;
-use super::launch_pieces;
+use super::launch_pieces::{self, Held};
 use super::rendezvous::{MEETING, NUMBERS};
 use super::{Script, Setup};
-use crate::shell;
+use crate::shell::{self, CommandKind};
 use crate::shell_text;
+
+/// Returns the variable with the name of the file into which a line writes the nodes of the job.
+fn writes_hosts(line: &str) -> Option<String> {
+    let asks = ["scontrol show host", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "hostname"];
+    if !asks.iter().any(|asked| line.contains(asked)) {
+        return None;
+    }
+    let script = shell::parse(line);
+    let [statement] = script.statements.as_slice() else { return None };
+    let mut written = statement
+        .commands
+        .iter()
+        .flat_map(|command| &command.redirections)
+        .filter(|redirection| line[redirection.operator.clone()].trim_start_matches('1').starts_with('>'));
+    let file = written.next().filter(|_| written.next().is_none())?;
+    let (name, _) = shell::reference(line[file.target.span.clone()].trim_matches('"'))?;
+    Some(name.to_owned())
+}
+
+/// Returns the name of the function that a line defines, if it does nothing else.
+fn function(line: &str) -> Option<String> {
+    let script = shell::parse(line);
+    match script.statements.as_slice() {
+        [statement] => match &statement.only()?.kind {
+            CommandKind::Function { name, .. } => Some(line[name.span.clone()].to_owned()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
 
 impl Script<'_, '_, '_> {
     /// Returns why a launch cannot be separated from its script: it needs a variable that cannot be exported. `uses` is
@@ -82,6 +112,12 @@ impl Script<'_, '_, '_> {
         for at in (0..self.setup.len()).rev() {
             let line = &self.setup[at];
             sources |= line.effects.anything;
+            if !sources && writes_hosts(&line.text).is_some_and(|file| !needed.contains(&file) && named.contains(&file))
+            {
+                let line = self.setup.remove(at);
+                self.dropped(line.row, "only the launch needed it, and khorovod writes the launch itself");
+                continue;
+            }
             let Some(name) = line.name.clone().filter(|name| !needed.contains(name) && !sources) else {
                 needed.extend(shell_text::named(&line.text));
                 continue;
@@ -99,12 +135,38 @@ impl Script<'_, '_, '_> {
         }
     }
 
+    /// Drops functions that only traps for signals called, and whose traps are not in the job.
+    pub fn drop_functions_of_traps(&mut self, command: &str) {
+        let calls = |text: &str, name: &str| {
+            text.split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c)).any(|word| word == name)
+        };
+        for at in (0..self.setup.len()).rev() {
+            let Some(name) = function(&self.setup[at].text) else { continue };
+            let others =
+                self.setup.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, line)| line.text.as_str());
+            let is_called = others.chain([command]).any(|text| calls(text, &name));
+            if !is_called && self.traps.iter().any(|trap| calls(trap, &name)) {
+                let line = self.setup.remove(at);
+                self.dropped(line.row, "only a trap for a signal calls it");
+            }
+        }
+    }
+
     /// Returns the variables from which the job has values, and all that the launch needs in the script. The first are
     /// without those of options that khorovod sets itself.
     fn names_of_launch(&self) -> (BTreeSet<String>, BTreeSet<String>) {
         let all = self.names_behind(shell_text::named(&self.launch_text), &BTreeSet::new());
-        let holds = |name: &&String| all.contains(*name) && self.written.iter().any(|(known, _)| known == *name);
-        let pieces: BTreeSet<String> = self.written.iter().map(|(name, _)| name).filter(holds).cloned().collect();
+        // Variables in the values of variables of the launch are inserted, too.
+        let mut pieces = BTreeSet::new();
+        let mut rest: Vec<String> = shell_text::named(&self.launch_text).into_iter().collect();
+        while let Some(name) = rest.pop() {
+            if let Some((_, Held::Text(value) | Held::List(value))) =
+                self.written.iter().find(|(known, _)| *known == name)
+                && pieces.insert(name)
+            {
+                rest.extend(shell_text::named(value));
+            }
+        }
         let spliced = launch_pieces::spliced(&self.launch_text, &self.written);
         let kept = shell_text::named(&launch_pieces::without_own_options(&spliced));
         (self.names_behind(kept.union(&pieces).cloned().collect(), &pieces), all)

@@ -3,6 +3,7 @@
 use crate::field;
 use serde_json::{Value as Json, json};
 
+use super::options_apply::SEES_ALL;
 use super::rendezvous::MEETING;
 use super::{Script, Setup, preparation};
 use crate::field_outcomes::Verdict;
@@ -44,6 +45,9 @@ impl Script<'_, '_, '_> {
         };
         self.drop_unused(&command);
         self.hand_on(&command);
+        self.drop_functions_of_traps(&command);
+        self.array_job(&command);
+        self.settle_folders();
         self.flags_of_setup();
         for at in 0..self.setup.len() {
             if self.setup[at].value.is_some() {
@@ -51,6 +55,8 @@ impl Script<'_, '_, '_> {
             }
         }
         self.nodes_of_launch();
+        self.tell_of_gpus();
+        self.tell_of_container();
         let kind = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str);
         let torchrun = kind == Some("torchrun");
         let counts = torchrun || kind == Some("deepspeed");
@@ -60,7 +66,7 @@ impl Script<'_, '_, '_> {
             self.changed(row, field::WORKERS_GPUS, how);
         }
         for row in std::mem::take(&mut self.tasks) {
-            if counts && self.resources.one_a_node() {
+            if counts && !self.by_agents && self.resources.one_a_node() {
                 self.dropped(row, "the launcher starts the ranks of a node itself");
                 continue;
             }
@@ -91,7 +97,10 @@ impl Script<'_, '_, '_> {
             };
             let to = if self.launches(row) { "spec.env spec.command" } else { field::ENV };
             match self.context.env(&name, &value, "") {
-                true => self.changed(row, to, "moved to a Secret"),
+                true => {
+                    let how = format!("moved to a Secret; under Slurm, run `export {name}=…` before `sbatch`");
+                    self.changed(row, to, &how);
+                }
                 false if self.launches(row) => {}
                 false => self.kept(row, to, how),
             }
@@ -110,7 +119,8 @@ impl Script<'_, '_, '_> {
             self.context.spec.put(field::SLURM_SETUP, lines.join("\n"), "what prepares the environment under Slurm");
         }
         if !self.args.is_empty() {
-            self.context.spec.put(field::SLURM_ARGS, json!(self.args), "");
+            let args: Vec<&str> = self.args.iter().map(|(option, _)| option.as_str()).collect();
+            self.context.spec.put(field::SLURM_ARGS, json!(args), "");
         }
         if self.resources.requeue != Some(true) && self.context.spec.get(field::LIFECYCLE_RETRIES).is_none() {
             self.context.default(field::LIFECYCLE_RETRIES, 0, "sbatch does not retry");
@@ -126,6 +136,31 @@ impl Script<'_, '_, '_> {
         for row in std::mem::take(&mut self.nodes) {
             let how = format!("{}, as the launch line has", count(replicas, "worker"));
             self.changed(row, field::WORKERS_REPLICAS, &how);
+        }
+    }
+
+    /// Reports that torchrun does not run in the container of the ranks.
+    fn tell_of_container(&mut self) {
+        let is_torchrun = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str) == Some("torchrun");
+        let wrap = self.context.spec.get(field::SLURM_WRAP).and_then(|words| words.get(0)?.as_str());
+        if let Some(container) = wrap.map(str::to_owned).filter(|_| is_torchrun) {
+            let place = self.place(&container);
+            let row = self.context.outcomes.add("torchrun outside of the container", place);
+            let how = "under Slurm, torchrun starts on the nodes, and each rank in the container: load torchrun there in \
+                       spec.slurm.setup or spec.slurm.modules";
+            self.lost(row, how);
+        }
+    }
+
+    /// Reports that ranks that saw only their own GPUs now see all GPUs of their worker.
+    fn tell_of_gpus(&mut self) {
+        let bound = std::mem::take(&mut self.bound);
+        let is_replaced =
+            |row: usize| self.said.iter().any(|(other, verdict, ..)| *other == row && *verdict == Verdict::Dropped);
+        let last = bound.into_iter().rfind(|(.., row)| !is_replaced(*row));
+        if let Some((option, span, _)) = last.filter(|_| !self.stands && self.slots() > 1) {
+            let row = self.context.outcomes.add(format!("{option}: the GPUs of each rank"), span);
+            self.lost(row, SEES_ALL);
         }
     }
 

@@ -17,6 +17,7 @@ impl Script<'_, '_, '_> {
         let spec = &self.context.spec;
         let has_image = self.image.is_some() || self.context.options.image.is_some();
         let command = spec.get(field::COMMAND).and_then(program::as_text).unwrap_or_default();
+        let modules = if has_image { Vec::new() } else { program::modules(&command) };
         let env = spec.get(field::ENV).and_then(Json::as_object).into_iter().flatten();
         let env: Vec<String> = env.filter_map(|(_, value)| Some(value.as_str()?.to_owned())).collect();
         let folder = spec.get(field::WORKING_DIR).and_then(Json::as_str).unwrap_or_default().to_owned();
@@ -24,7 +25,7 @@ impl Script<'_, '_, '_> {
             words(&command).into_iter().filter(|word| is_on_nodes(word) || !has_image && is_relative(word));
         let of_env = env.iter().flat_map(|value| words(value)).chain([folder]).filter(|word| is_on_nodes(word));
         let mut files: Vec<String> = Vec::new();
-        for file in of_command.chain(of_env) {
+        for file in of_command.chain(modules).chain(of_env) {
             if !files.contains(&file) {
                 files.push(file);
             }

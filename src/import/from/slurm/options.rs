@@ -42,11 +42,13 @@ pub enum Meaning {
     Lost(&'static str),
     /// An interactive terminal.
     Interactive,
+    /// It selects the GPUs that a task sees.
+    Binds,
 }
 
 use Meaning::{
-    Array, Count, Export, Field, Folder, Gpus, GpusPerNode, GpusPerTask, Gres, Hold, Image, Interactive, Lost, Memory,
-    Mpi, Name, Needless, Nodes, Requeue, Signal, Stays, Time, Wrap,
+    Array, Binds, Count, Export, Field, Folder, Gpus, GpusPerNode, GpusPerTask, Gres, Hold, Image, Interactive, Lost,
+    Memory, Mpi, Name, Needless, Nodes, Requeue, Signal, Stays, Time, Wrap,
 };
 
 /// The long names and the short name, whether a value follows, and the meaning.
@@ -145,15 +147,18 @@ const OPTIONS: &[Known] = &[
         Needed,
         Stays(BINDING),
     ),
-    ("gpu-bind gpu-freq cpu-freq mem-bind gres-flags", Needed, Stays(BINDING)),
+    ("gpu-bind", Needed, Binds),
+    ("gpu-freq cpu-freq gres-flags", Needed, Stays("under Slurm only")),
+    ("mem-bind", Needed, Stays(BINDING)),
     ("extra-node-info B", Needed, Stays(BINDING)),
     ("cpu-bind accel-bind", Needed, Stays(BINDING)),
     ("nice propagate get-user-env acctg-freq profile", Inline, Stays("")),
     ("reboot use-min-nodes spread-job kill-on-invalid-dep", Inline, Stays("")),
     ("no-kill k", Inline, Stays("")),
     ("immediate I", Inline, Stays("")),
+    ("container", Needed, Stays("under Slurm only; on Kubernetes, spec.image is the container")),
     (
-        "container-mounts container-name container-env container",
+        "container-mounts container-name container-env",
         Needed,
         Stays("under Slurm only; on Kubernetes, mount data with spec.storage"),
     ),
@@ -199,7 +204,7 @@ pub struct Given {
 impl Given {
     /// Whether a launch starts the same ranks without it.
     pub fn goes_beside(&self) -> bool {
-        matches!(self.meaning, Stays(_) | Image | Needless(_) | Lost(_) | Folder | Field(_))
+        matches!(self.meaning, Stays(_) | Binds | Image | Needless(_) | Lost(_) | Folder | Field(_))
     }
 }
 
@@ -221,7 +226,8 @@ pub fn read(words: &[String]) -> Result<(Vec<Given>, usize), String> {
             let takes = if words.get(1).is_some_and(|next| !next.starts_with('-')) { Needed } else { Alone };
             return value(name, inline, takes, Stays("unknown option, passed on unchanged"), words);
         };
-        let name = names(known).find(|known| *known == name || known.starts_with(name)).unwrap_or(name);
+        let exact = names(known).find(|known| *known == name);
+        let name = exact.or_else(|| names(known).find(|known| known.starts_with(name))).unwrap_or(name);
         return value(name, inline, *takes, *meaning, words);
     }
     // `-N2`, `-N 2`, or several options without values: `-lK`.
@@ -294,6 +300,7 @@ mod tests {
             assert_eq!(one(line), ("nodes".to_owned(), some("2"), 1), "{line}");
         }
         assert_eq!(one("--parti=ml"), ("partition".to_owned(), some("ml"), 1));
+        assert_eq!(one("--container=/b"), ("container".to_owned(), some("/b"), 1));
         assert_eq!(one("--exclusive x"), ("exclusive".to_owned(), None, 1));
         assert_eq!(one("--pty bash"), ("pty".to_owned(), None, 1));
         assert_eq!(one("--brand-new=1"), ("brand-new".to_owned(), some("1"), 1));

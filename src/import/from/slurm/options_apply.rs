@@ -1,19 +1,32 @@
 //! Imports the options of sbatch and srun, one by one.
 
 use super::options::{self, Given, Meaning};
-use super::{Script, Setup, amounts, classify};
+use super::{Script, amounts};
 use crate::codes::BAD_VALUE;
 use crate::field;
 use crate::shell::is_name;
 use khorovod_compiler::job::types::format_duration;
-use khorovod_compiler::pods::word;
 use khorovod_compiler::problem::{Problem, Span};
+
+/// The note for ranks that saw only their own GPUs.
+pub const SEES_ALL: &str = "each rank sees all GPUs of its worker: let the program use the GPU `local rank % number of visible \
+                            GPUs`";
 
 impl Script<'_, '_, '_> {
     /// Imports options in their order. `from` is the command they belong to, for the report.
     pub fn given(&mut self, words: &[String], from: &str, span: Span) {
         let mut rest = words;
         while !rest.is_empty() {
+            // The option of srun with this name is another one, and has a value.
+            if !from.starts_with("srun") && ["-W", "--wait"].contains(&rest[0].as_str()) {
+                let row = self.row(&format!("{from}{}", rest[0]), span);
+                self.lost(
+                    row,
+                    "sbatch returns when the job ends: pass it on the command line; on Kubernetes, use `khorovod wait`",
+                );
+                rest = &rest[1..];
+                continue;
+            }
             match options::read(rest) {
                 Ok((given, count)) => {
                     for option in given {
@@ -75,6 +88,7 @@ impl Script<'_, '_, '_> {
             Meaning::Array => {
                 let (first, second) = amounts::first_of_array(&value);
                 self.array = Some((first, second, row));
+                self.array_limit = value.split_once('%').map(|(_, limit)| limit.to_owned());
             }
             Meaning::Field(name) => {
                 if name == "nodelist" {
@@ -87,25 +101,34 @@ impl Script<'_, '_, '_> {
                 let to = self.stays(option, step, row);
                 self.kept(row, to, how);
             }
+            Meaning::Binds => {
+                let to = self.stays(option, step, row);
+                self.changed(row, to, &format!("under Slurm only; on Kubernetes, {SEES_ALL}"));
+            }
             Meaning::Needless(why) => self.dropped(row, why),
             Meaning::Lost(why) => self.lost(row, why),
             Meaning::Interactive => {
                 self.changed(row, field::COMMAND, "the job is not interactive: the lines below are its command");
             }
-            _ => match self.resources.take(option) {
-                Ok((_, field::WORKERS_SLOTS_PER_WORKER, _)) => self.tasks.push(row),
-                Ok((verdict, to, how)) => {
-                    self.nodes.extend((to == field::WORKERS_REPLICAS).then_some(row));
-                    self.settle(row, verdict, to, how);
-                }
-                Err(why) => {
-                    self.context.refuse_at(
-                        span,
-                        format!("`{}`: {why}", option.said),
-                        "see `man sbatch` for its values",
-                    );
-                }
-            },
+            Meaning::GpusPerTask => {
+                self.bound.push((option.said.clone(), span, row));
+                self.amount(option, row, span);
+            }
+            _ => self.amount(option, row, span),
+        }
+    }
+
+    /// Imports an option that is a number or an amount.
+    fn amount(&mut self, option: &Given, row: usize, span: Span) {
+        match self.resources.take(option) {
+            Ok((_, field::WORKERS_SLOTS_PER_WORKER, _)) => self.tasks.push(row),
+            Ok((verdict, to, how)) => {
+                self.nodes.extend((to == field::WORKERS_REPLICAS).then_some(row));
+                self.settle(row, verdict, to, how);
+            }
+            Err(why) => {
+                self.context.refuse_at(span, format!("`{}`: {why}", option.said), "see `man sbatch` for its values");
+            }
         }
     }
 
@@ -139,7 +162,7 @@ impl Script<'_, '_, '_> {
         self.context.spec.put(field::LIFECYCLE_CHECKPOINT_GRACE_PERIOD, period, &option.said);
         let how = match value.split_once(':') {
             Some((who, _)) if who.contains(['B', 'b']) => {
-                "the ranks get the signal, not the script; in pods also before an eviction or another end of the run"
+                "the ranks get the signal, not the script, and a program without a handler for it ends; in pods also before an eviction or another end of the run"
             }
             _ => "in pods the ranks get the signal also before an eviction or another end of the run",
         };
@@ -156,7 +179,7 @@ impl Script<'_, '_, '_> {
                 field::SLURM_SRUN_ARGS
             }
             false => {
-                self.args.push(written);
+                self.args.push((written, row));
                 field::SLURM_ARGS
             }
         }
@@ -174,17 +197,6 @@ impl Script<'_, '_, '_> {
         let scheme = ["docker://", "dockerd://", "docker:"].iter().find_map(|scheme| value.strip_prefix(scheme));
         self.image = Some(scheme.unwrap_or(value).replacen('#', "/", 1));
         self.kept(row, &format!("spec.image {to}"), "");
-    }
-
-    pub fn folder(&mut self, value: &str, row: usize) {
-        if classify::is_folder(value) {
-            self.context.spec.put(field::WORKING_DIR, value, "the working directory of the script");
-            self.kept(row, field::WORKING_DIR, "");
-        } else {
-            let text = format!("cd {}", word(value));
-            self.setup.push(Setup::new(text, row));
-            self.changed(row, field::SLURM_SETUP, "under Slurm only; on Kubernetes, set spec.workingDir");
-        }
     }
 
     /// Imports `--export`: `ALL,A=b` or `NONE`.

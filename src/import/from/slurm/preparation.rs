@@ -1,8 +1,8 @@
 //! Recognises lines that prepare the environment: modules, sourced files, installations, and lines that only print
 //! something.
 
-use super::classify;
-use crate::shell;
+use super::classify::{self, Kind};
+use crate::shell::{self, Command, Joint};
 use crate::shell_text::is_assignment;
 
 /// Commands that only print something.
@@ -67,21 +67,54 @@ pub fn fails_only_if_unready(line: &str) -> bool {
     is_one && (WORDS.contains(&line.split_whitespace().next().unwrap_or_default()) || is_assignment(line))
 }
 
+/// Returns the signals of a `trap`.
+fn trapped(line: &str) -> Vec<String> {
+    let words = shell::words(line).unwrap_or_default();
+    if words.first().is_none_or(|word| word.text != "trap") {
+        return Vec::new();
+    }
+    let signals = words[1..].iter().filter(|word| word.text != "--").skip(1);
+    signals.map(|word| word.text.clone()).collect()
+}
+
+/// Whether a name that `trap` takes is not that of a signal.
+fn is_event(signal: &str) -> bool {
+    ["EXIT", "0", "ERR", "DEBUG", "RETURN"].contains(&signal)
+}
+
 /// Whether a `trap` is for signals alone. In the script that khorovod writes no signal reaches it: SIGTERM ends the ranks,
 /// and `--signal` is `lifecycle.checkpoint`.
 pub fn traps_signals(line: &str) -> bool {
-    let Some(words) = shell::words(line).filter(|words| words.first().is_some_and(|word| word.text == "trap")) else {
-        return false;
-    };
-    let mut signals = words[1..].iter().filter(|word| word.text != "--").skip(1).peekable();
-    signals.peek().is_some()
-        && !signals.any(|word| ["EXIT", "0", "ERR", "DEBUG", "RETURN"].contains(&word.text.as_str()))
+    let signals = trapped(line);
+    !signals.is_empty() && !signals.iter().any(|signal| is_event(signal))
+}
+
+/// Whether a `trap` is for the end of the script and for signals.
+pub fn traps_exit_and_signals(line: &str) -> bool {
+    let signals = trapped(line);
+    signals.iter().any(|signal| is_event(signal)) && !signals.iter().all(|signal| is_event(signal))
 }
 
 /// Whether a line only loads software that an image contains.
 pub fn loads(line: &str) -> bool {
     let first = line.split_whitespace().next().unwrap_or_default();
     ["module", "ml", "conda", "mamba", "micromamba", "spack", "source", "."].contains(&first) && !line.contains('$')
+}
+
+/// Returns the commands of a line such as `cd /work && python train.py`: some that prepare, and a program or a launch.
+pub fn before_program(line: &str) -> Option<Vec<&str>> {
+    let script = shell::parse(line);
+    let [statement] = script.statements.as_slice() else { return None };
+    let (last, before) = statement.commands.split_last()?;
+    let plain = |command: &Command| {
+        let line = &line[command.span.clone()];
+        let copies = COPIES.contains(&line.split_whitespace().next().unwrap_or_default());
+        command.redirections.is_empty() && (prepares(line) || copies || matches!(classify::kind(line), Kind::Shows))
+    };
+    let starts = matches!(classify::kind(&line[last.span.clone()]), Kind::Launch(_) | Kind::Program);
+    let joined = statement.joints.iter().all(|joint| *joint == Joint::And);
+    let fits = starts && joined && !statement.background && !before.is_empty() && before.iter().all(plain);
+    fits.then(|| statement.commands.iter().map(|command| &line[command.span.clone()]).collect())
 }
 
 /// Whether a line only prepares the environment.
@@ -120,6 +153,12 @@ mod tests {
 
     #[test]
     fn what_prepares_is_told_from_programs() {
+        let split = |line| before_program(line).map(|lines| lines.len());
+        assert_eq!(split("cd /work && mkdir -p a && python t.py --x 1"), Some(3));
+        for line in ["cd /work || python t.py", "python a.py && python b.py", "cd a && cd b", "cd a && python t.py; ls"]
+        {
+            assert_eq!(split(line), None, "{line}");
+        }
         assert!(prepares("source a.sh") && prepares("A=1") && !prepares("/opt/app/run --all"));
         assert!(
             fails_only_if_unready("source a.sh")
@@ -131,6 +170,8 @@ mod tests {
             traps_signals("trap 'save; x' USR1 TERM")
                 && !traps_signals("trap cleanup EXIT INT")
                 && !traps_signals("trap")
+                && traps_exit_and_signals("trap cleanup EXIT INT")
+                && !traps_exit_and_signals("trap cleanup EXIT")
         );
         assert!(
             may_set("source env.sh")

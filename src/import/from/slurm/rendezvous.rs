@@ -5,6 +5,7 @@
 use crate::field;
 use serde_json::Value as Json;
 
+use super::options_apply::SEES_ALL;
 use super::{Script, Setup, srun_program};
 use crate::launch::program;
 use crate::shell_text;
@@ -39,7 +40,9 @@ impl Script<'_, '_, '_> {
     pub fn agents(&mut self, program: &Json, row: usize) {
         let text = program::as_text(program).unwrap_or_default();
         let program = if program.is_string() { text } else { format!("exec {text}") };
-        let numbers: Vec<String> = NUMBERS.iter().map(|(theirs, ours)| format!("{theirs}=${ours}")).collect();
+        let numbers = NUMBERS.iter().map(|(theirs, ours)| format!("{theirs}=${ours}"));
+        let of_tasks = self.resources.variables_of_tasks().map(|(name, value)| format!("{name}={value}"));
+        let numbers: Vec<String> = numbers.chain(of_tasks).collect();
         let world = self.own_world_size();
         self.by_agents = true;
         self.drop_meeting(&program);
@@ -119,14 +122,39 @@ impl Script<'_, '_, '_> {
         }
     }
 
+    /// Reports lines of the setup that use the number of tasks: torchrun is the only task of a node.
+    pub fn tell_of_tasks(&mut self) {
+        const NUMBERS: &[&str] =
+            &["SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_CPUS_PER_TASK"];
+        if !self.by_agents || self.resources.one_a_node() {
+            return;
+        }
+        for name in NUMBERS {
+            if self.setup.iter().any(|line| shell_text::named(&shell_text::of_script(&line.text)).contains(*name)) {
+                let row = self.named(name);
+                let how = "in spec.slurm.setup it has another value, because torchrun is now the only task of a node: write the value \
+                           in its place";
+                self.lost(row, how);
+            }
+        }
+    }
+
     /// Drops options that bind tasks. One task per node starts all ranks of the node, and they would all be bound to
     /// the share of one.
     fn unbind(&mut self) {
+        let mut lost: Vec<(String, usize)> = Vec::new();
         let bound = |option: &str| BINDING.iter().any(|name| option.starts_with(name));
-        let (bound, free) = std::mem::take(&mut self.steps).into_iter().partition(|(option, _)| bound(option));
-        self.steps = free;
-        for (_, row) in bound {
-            self.lost(row, "it binds single tasks, but one task per node starts all ranks of the node");
+        for options in [&mut self.steps, &mut self.args] {
+            let (bound, free) = std::mem::take(options).into_iter().partition(|(option, _)| bound(option));
+            *options = free;
+            lost.extend::<Vec<(String, usize)>>(bound);
+        }
+        for (option, row) in lost {
+            let how = "it binds single tasks, but one task per node starts all ranks of the node";
+            match option.starts_with("--gpu-bind") {
+                true => self.lost(row, &format!("{how}; {SEES_ALL}")),
+                false => self.lost(row, how),
+            }
         }
     }
 }

@@ -204,6 +204,16 @@ impl Resources {
         all.into_iter().filter_map(|(name, value)| Some((name, value?.to_string())))
     }
 
+    /// Returns Slurm's variables that have other values if one torchrun is the only task of a node, and the values that
+    /// the ranks had.
+    pub fn variables_of_tasks(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.variables().filter(|_| !self.one_a_node()).filter_map(|(name, value)| match name {
+            "SLURM_NTASKS_PER_NODE" => Some((name, "$LOCAL_WORLD_SIZE".to_owned())),
+            "SLURM_CPUS_PER_TASK" => Some((name, value)),
+            _ => None,
+        })
+    }
+
     /// Returns the nodes as the hosts of a launch line.
     pub fn world(&self) -> World {
         World { pods: self.nodes(), from: "nodes".to_owned(), without_launcher: None, gpus: self.gpus_of_node() }

@@ -3,8 +3,8 @@
 use crate::field;
 use serde_json::{Value as Json, json};
 
-use super::Script;
 use super::rendezvous::{MEETING, NUMBERS};
+use super::{Script, Setup, preparation};
 use crate::launch::FIRST_WORKER;
 use crate::shell_text;
 use khorovod_compiler::problem::Span;
@@ -17,6 +17,8 @@ const BY_MPI: &[(&str, &str)] = &[
 ];
 /// The variable with the index of a job in its array.
 const ARRAY_INDEX: &str = "SLURM_ARRAY_TASK_ID";
+/// The variable with the number of the array.
+const ARRAY_JOB: &str = "SLURM_ARRAY_JOB_ID";
 /// Programs of Slurm, and of environment modules.
 const PROGRAMS: &[&str] = &[
     "srun", "sbatch", "salloc", "scontrol", "scancel", "sbcast", "sattach", "squeue", "sinfo", "sacct", "module", "ml",
@@ -59,16 +61,16 @@ fn moments(line: &str) -> Vec<String> {
 impl Script<'_, '_, '_> {
     /// Checks the command, once it is in the new spec.
     pub fn tell_of_own(&mut self) {
-        if self.setup.iter().any(|line| shell_text::named(&line.text).contains(ARRAY_INDEX)) {
-            self.one_of_array(&mut Vec::new());
-        }
+        self.tell_of_tasks();
+        // A program may read the index, although no line of the script uses it.
+        self.one_of_array();
         let Some(command) = self.context.spec.get(field::COMMAND).and_then(Json::as_str).map(str::to_owned) else {
             return;
         };
         let mut names = shell_text::unset(&command, self.context.spec.get(field::ENV));
-        if names.iter().any(|name| name == ARRAY_INDEX) {
-            self.one_of_array(&mut names);
-        }
+        names.retain(|name| {
+            !name.starts_with("SLURM_ARRAY_") || name == ARRAY_JOB || name == ARRAY_INDEX && self.array.is_none()
+        });
         self.tell_of_arguments(&command);
         match self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str) {
             Some("shell") => return self.tell_of_script(&command, &names),
@@ -77,13 +79,20 @@ impl Script<'_, '_, '_> {
                 self.number_by_mpi(&command, &mut names);
             }
             Some("torchrun") => {
-                names.retain(|name| !MEETING.contains(&name.as_str()) && !NUMBERS.iter().any(|(_, ours)| name == ours));
+                names.retain(|name| {
+                    name != "LOCAL_WORLD_SIZE"
+                        && !MEETING.contains(&name.as_str())
+                        && !NUMBERS.iter().any(|(_, ours)| name == ours)
+                });
             }
             _ => self.number_by_mpi(&command, &mut names),
         }
         for name in names.iter().filter(|name| !shell_text::by_launcher(name)) {
             let made = self.setup.iter().any(|line| line.sets(name));
             let why = match (made, name.starts_with("SLURM_")) {
+                (true, _) if self.retries() => {
+                    "only spec.slurm.setup sets it, once and not again for an attempt of spec.lifecycle.retries"
+                }
                 (true, _) => "only spec.slurm.setup sets it",
                 (false, true) => "only Slurm sets it",
                 (false, false) => "the script does not set it",
@@ -137,34 +146,64 @@ impl Script<'_, '_, '_> {
         }
     }
 
+    /// Gives the job a value for the number of its array, and reports other variables of an array.
+    pub fn array_job(&mut self, command: &str) {
+        let mut used = shell_text::named(command);
+        self.setup.iter().for_each(|line| used.extend(shell_text::named(&line.text)));
+        if used.remove(ARRAY_JOB) {
+            let row = self.named(ARRAY_JOB);
+            let at = self.setup.iter().take_while(|line| preparation::is_flags(&line.text)).count();
+            let text = format!("export {ARRAY_JOB}=${{{ARRAY_JOB}:-$SLURM_JOB_ID}}");
+            self.setup.insert(at, Setup::new(text, row));
+            self.changed(row, field::SLURM_SETUP, "the number of the job, unless you submit it with `sbatch --array`");
+        }
+        for name in used.iter().filter(|name| name.starts_with("SLURM_ARRAY_") && *name != ARRAY_INDEX) {
+            let row = self.named(name);
+            self.lost(
+                row,
+                "it has no value, unless you submit the job with `sbatch --array`, and after `set -u` the job ends: write the value in its place",
+            );
+        }
+    }
+
     /// Sets the index of the job array: the job becomes the first of the array.
-    fn one_of_array(&mut self, names: &mut Vec<String>) {
+    fn one_of_array(&mut self) {
         let Some((first, ..)) = self.array.clone() else { return };
-        names.retain(|name| name != ARRAY_INDEX);
-        let comment = match self.other_of_array(true) {
+        let comment = match self.other_of_array() {
             Some(options) => format!("the first value of --array; the others: {options}"),
             None => "the only value of --array".to_owned(),
         };
         self.context.spec.put_key(field::ENV, ARRAY_INDEX, first, &comment);
-        let row = self.named(ARRAY_INDEX);
-        self.changed(row, field::ENV, "the first value of --array");
+        if shell_text::first_use(self.text, ARRAY_INDEX).is_some() {
+            let row = self.named(ARRAY_INDEX);
+            self.changed(row, field::ENV, "the first value of --array");
+        }
     }
 
     /// Returns the options of `khorovod render` for the second job of an array.
-    fn other_of_array(&self, has_index: bool) -> Option<String> {
+    fn other_of_array(&self) -> Option<String> {
         let second = self.array.as_ref()?.1.as_ref()?;
-        let index = if has_index { format!(" --set 'env.{ARRAY_INDEX}=\"{second}\"'") } else { String::new() };
-        Some(format!("--set metadata.name={}-{second}{index}", self.context.job()))
+        Some(format!("--set metadata.name={}-{second} --set 'env.{ARRAY_INDEX}=\"{second}\"'", self.context.job()))
     }
 
     /// Reports that only one job of an array is imported, and how to render the others.
     pub fn tell_of_array(&mut self) {
         let Some((first, _, row)) = self.array.clone() else { return };
-        let has_index = self.context.spec.get(field::ENV).is_some_and(|env| env.get(ARRAY_INDEX).is_some());
-        let others = self.other_of_array(has_index).map_or(String::new(), |options| {
+        let others = self.other_of_array().map_or(String::new(), |options| {
             format!(". Render each of the others as a job with its own name: `khorovod render {options} FILE`")
         });
-        self.lost(row, &format!("a TrainingJob is one training; this is the one with the value {first}{others}"));
+        let limit = self.array_limit.as_ref().map_or(String::new(), |limit| {
+            format!(". Nothing limits how many run at a time (`%{limit}`): submit so many, or use a queue")
+        });
+        let how = format!(
+            "a TrainingJob is one training; this is the one with the value {first}, in spec.env.{ARRAY_INDEX}{others}{limit}"
+        );
+        self.lost(row, &how);
+    }
+
+    /// Whether a failed attempt is repeated in the same allocation.
+    fn retries(&self) -> bool {
+        self.context.spec.get(field::LIFECYCLE_RETRIES).and_then(Json::as_u64) != Some(0)
     }
 
     /// Replaces Slurm's variables by those of MPI in pods.

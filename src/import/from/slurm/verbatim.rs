@@ -40,7 +40,8 @@ impl Script<'_, '_, '_> {
         for part in parts.iter().filter(|part| part.runs()) {
             let text = &self.text[part.place.clone()];
             let start = part.place.start;
-            let Some(row) = self.rows.iter().find(|(at, _)| *at == start).map(|(_, row)| *row) else { continue };
+            let rows: Vec<usize> = self.rows.iter().filter(|(at, _)| *at == start).map(|(_, row)| *row).collect();
+            let Some(&row) = rows.first() else { continue };
             let kind = classify::kind(text);
             first &= part.kind == script::Kind::Command && !matches!(kind, Kind::Program | Kind::Launch(_));
             match kind {
@@ -62,11 +63,15 @@ impl Script<'_, '_, '_> {
                 self.refuse_secret(self.at(part));
             }
             // The reason is given once.
-            self.changed(row, to, if is_told { "a part of the whole script" } else { &how });
+            for row in rows {
+                self.changed(row, to, if is_told { "a part of the whole script" } else { &how });
+            }
             is_told = true;
         }
         let body = body.join("\n");
-        self.setup.retain(|line| kept.contains(&line.row));
+        // Options such as `--chdir` are not in the script's commands.
+        let of_script = |row: usize| self.rows.iter().any(|(_, of_line)| *of_line == row);
+        self.setup.retain(|line| line.folder.is_none() && (kept.contains(&line.row) || !of_script(line.row)));
         if !ranks {
             self.modules.clear();
             self.context.spec.put(field::LAUNCHER_KIND, "shell", &how);

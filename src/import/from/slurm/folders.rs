@@ -1,0 +1,160 @@
+//! Follows the working directory of a script: `--chdir`, and the lines with `cd`.
+
+use super::classify::{self, Kind};
+use super::{Script, Setup};
+use crate::field;
+use crate::shell;
+use khorovod_compiler::pods::word;
+
+/// The note for a folder that only a shell on the nodes can find.
+const UNKNOWN: &str = "under Slurm, spec.slurm.setup changes to it; in pods, the command starts in the folder of the image: set \
+                       spec.workingDir";
+
+/// Returns the argument of a line that only changes to a folder.
+fn argument(line: &str) -> Option<String> {
+    match shell::words(line)?.as_slice() {
+        [first, folder] if first.text == "cd" && !folder.expands => Some(folder.text.clone()),
+        _ => None,
+    }
+}
+
+/// Whether a line changes the folder.
+pub fn changes(line: &str) -> bool {
+    matches!(line.split_whitespace().next(), Some("cd" | "pushd" | "popd"))
+}
+
+/// Returns a relative folder below another one. None if only a shell can find it.
+fn below(here: &str, folder: &str) -> Option<String> {
+    let unknown = folder.starts_with(['/', '-', '~']) || folder.contains(['*', '?', '[', '{']);
+    let mut parts: Vec<&str> = here.split('/').filter(|part| !part.is_empty()).collect();
+    for part in folder.split('/').filter(|part| !["", "."].contains(part)) {
+        match part {
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let path = format!("/{}", parts.join("/"));
+    (!unknown && classify::is_folder(&path)).then_some(path)
+}
+
+/// Whether the result of a line may depend on the folder in which it runs.
+fn needs_folder(line: &str) -> bool {
+    const ELSEWHERE: &[&str] = &[
+        "conda",
+        "mamba",
+        "micromamba",
+        "spack",
+        "ulimit",
+        "umask",
+        "unset",
+        "trap",
+        "shopt",
+        "eval",
+        "alias",
+        "true",
+    ];
+    let mut words = line.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    let file = words.next().unwrap_or_default().trim_start_matches('"');
+    match classify::kind(line) {
+        Kind::Assign(pairs) => pairs.iter().any(|(_, value)| value.is_none()) && line.contains(['`', '(']),
+        Kind::Export(_) | Kind::Flags | Kind::Module(_) => false,
+        _ if ["source", "."].contains(&first) => !file.starts_with(['/', '~', '$']),
+        _ => !ELSEWHERE.contains(&first),
+    }
+}
+
+impl Script<'_, '_, '_> {
+    /// Imports a folder to which an option or a line changes.
+    pub fn folder(&mut self, value: &str, row: usize) {
+        let text = format!("cd {}", word(value));
+        if classify::is_folder(value) {
+            self.context.spec.put(field::WORKING_DIR, value, "the working directory of the script");
+            self.setup.push(Setup { folder: Some(value.to_owned()), ..Setup::new(text, row) });
+            self.kept(row, field::WORKING_DIR, "");
+        } else {
+            self.unknown_folder(&text, row);
+        }
+    }
+
+    /// Imports a line that changes to a folder that only a shell can find.
+    pub fn unknown_folder(&mut self, text: &str, row: usize) {
+        self.setup.push(Setup::new(text.to_owned(), row));
+        match self.image.is_some() || self.context.options.image.is_some() {
+            true => self.changed(row, field::SLURM_SETUP, UNKNOWN),
+            false => self.lost(row, UNKNOWN),
+        }
+    }
+
+    /// Sets the folder in which the ranks start. khorovod's script changes to it after the setup, so a line of the setup
+    /// that may need a folder gets a `cd` above it.
+    pub fn settle_folders(&mut self) {
+        if self.stands {
+            return;
+        }
+        let Some(last) = self.setup.iter().rposition(|line| line.folder.is_some() || changes(&line.text)) else {
+            return;
+        };
+        let (mut here, mut pending): (Option<String>, Option<Setup>) = (None, None);
+        for (at, mut line) in std::mem::take(&mut self.setup).into_iter().enumerate() {
+            if let Some(folder) = here.as_ref().and_then(|here| below(here, &argument(&line.text)?)) {
+                line = Setup { folder: Some(folder.clone()), ..Setup::new(format!("cd {}", word(&folder)), line.row) };
+            }
+            if line.folder.is_some() {
+                here.clone_from(&line.folder);
+                if let Some(earlier) = pending.replace(line) {
+                    self.dropped(earlier.row, "a later line changes to another folder before a command needs this one");
+                }
+                continue;
+            }
+            if needs_folder(&line.text)
+                && let Some(folder) = pending.take()
+            {
+                if at < last {
+                    self.kept(folder.row, field::SLURM_SETUP, "for the lines below it");
+                } else {
+                    self.kept(folder.row, "spec.workingDir spec.slurm.setup", "");
+                }
+                self.setup.push(folder);
+            }
+            if changes(&line.text) {
+                here = None;
+            }
+            self.setup.push(line);
+        }
+        match here {
+            Some(folder) => {
+                if let Some(line) = pending {
+                    self.kept(line.row, field::WORKING_DIR, "");
+                }
+                self.context.spec.put(field::WORKING_DIR, folder, "the working directory of the script");
+            }
+            None => drop(self.context.spec.take(field::WORKING_DIR)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_followed() {
+        assert_eq!(below("/work/x", "../y/./z").as_deref(), Some("/work/y/z"));
+        for folder in ["-", "~/x", "/y", "a*"] {
+            assert_eq!(below("/work/x", folder), None, "{folder}");
+        }
+        assert_eq!(argument("cd 'a b'").as_deref(), Some("a b"));
+        assert!(argument("cd $X").is_none() && argument("cd a b").is_none() && argument("ls a").is_none());
+    }
+
+    #[test]
+    fn lines_that_need_a_folder() {
+        for line in ["source venv/bin/activate", ". env.sh", "mkdir -p logs", "export A=$(cat a)", "cd sub"] {
+            assert!(needs_folder(line), "{line}");
+        }
+        for line in ["source /opt/env.sh", ". ~/env.sh", "export A=$B", "ulimit -n 1", "module purge", "set -e"] {
+            assert!(!needs_folder(line), "{line}");
+        }
+    }
+}
