@@ -12,6 +12,28 @@ pub const HOME: &str = "HOME";
 pub const HELM_PLUGIN: &str = "HELM_PLUGIN_NAME";
 /// The program to call instead of the kubectl in PATH.
 pub const KUBECTL: &str = "KUBECTL";
+/// The variables that `run --local` passes on to the ranks: where programs and their parts are, and how to reach the network.
+pub const LOCAL: &[&str] = &[
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "PYTHONPATH",
+    "PYTHONUSERBASE",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "CUDA_HOME",
+    "OPAL_PREFIX",
+    "I_MPI_ROOT",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+];
 const HELM_NAMESPACE: &str = "HELM_NAMESPACE";
 
 /// The namespace that Helm passes to the plugin of `helm khorovod`: that of its option `-n`, or else of the current context. Helm

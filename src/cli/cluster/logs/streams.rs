@@ -1,7 +1,7 @@
 //! Calls of `kubectl logs`, one per pod, whose lines are printed as they come. The main type is [`Streams`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use khorovod::show;
 
 use crate::cli::cluster::kubectl::Kubectl;
-use crate::cli::{Failure, output::reason};
+use crate::cli::{Failure, output};
 
 /// How many lines are kept while standard output is slow.
 const BUFFER: usize = 1024;
@@ -96,7 +96,7 @@ impl<'a> Streams<'a> {
             }
             for (log, mut child, lines, reader) in calls {
                 for line in lines {
-                    if keeps(&line.1) && !print(&line)? {
+                    if keeps(&line.1) && !output::line(&line.0, &line.1)? {
                         let _ = child.kill();
                         let _ = child.wait();
                         return Ok(Vec::new());
@@ -153,7 +153,7 @@ impl<'a> Streams<'a> {
     /// Prints all lines that have come. Returns false if standard output is closed.
     pub fn print(&self, keeps: &dyn Fn(&str) -> bool) -> Result<bool, Failure> {
         for line in self.lines.try_iter() {
-            if keeps(&line.1) && !print(&line)? {
+            if keeps(&line.1) && !output::line(&line.0, &line.1)? {
                 return Ok(false);
             }
         }
@@ -182,21 +182,5 @@ fn pass(stream: impl Read, name: &str, sender: &SyncSender<Line>) {
         if sender.send((name.to_owned(), line)).is_err() {
             break;
         }
-    }
-}
-
-/// Prints a line, after the name of its pod if it has one. Returns false if standard output is closed.
-fn print((name, line): &Line) -> Result<bool, Failure> {
-    let mut stdout = io::stdout().lock();
-    // A file gets the bytes of the training; a terminal could be confused by them.
-    let line = if stdout.is_terminal() { show::clean_line(line) } else { line.into() };
-    let written = match name.as_str() {
-        "" => writeln!(stdout, "{line}"),
-        name => writeln!(stdout, "[{name}] {line}"),
-    };
-    match written.and_then(|()| stdout.flush()) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::File(format!("cannot write to standard output: {}", reason(&error)))),
     }
 }
