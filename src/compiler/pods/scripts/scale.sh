@@ -45,7 +45,6 @@ scale_up() {
 # replace_lost WAITED: starts one more worker for each one that has failed its health check, or is lost, has an address and does not
 # answer. Its node may never come back, and Kubernetes does not replace a pod of a StatefulSet while its node does not answer.
 # Called by wait_workers.
-declare -A lost=()
 unscaled=''
 replace_lost() {
   local host team short=$((needed - up)) stuck=() changed=''
