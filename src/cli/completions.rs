@@ -99,7 +99,7 @@ enum Wanted {
     Contexts,
 }
 
-/// Reads the words of a command line without the program. Returns what the last word is, if it is the name of something in the cluster,
+/// Reads the words of a command line without the program. Returns the kind of the word at the end, if it names something in the cluster,
 /// and the options for kubectl that the words before it contain.
 fn wanted(words: &[String]) -> Option<(Wanted, Vec<String>)> {
     // Bash splits words at `=`.
@@ -158,7 +158,7 @@ fn keep(arg: &clap::Arg, value: &str, options: &mut Vec<String>) {
     }
 }
 
-/// The names that the last word may be, or nothing if kubectl fails.
+/// The names that complete a command line, or an empty list if kubectl fails.
 fn names(words: &[String]) -> Vec<String> {
     let Some((wanted, options)) = wanted(words) else { return Vec::new() };
     let call: &[&str] = match wanted {
