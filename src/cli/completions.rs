@@ -2,6 +2,7 @@
 //! this program too: the scripts call it with the words of the command line.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use clap::ArgAction;
@@ -181,7 +182,9 @@ fn names(words: &[String]) -> Vec<String> {
     if wanted == Wanted::Jobs && !names.is_empty() {
         let files = fs::read_dir(".").into_iter().flatten().flatten();
         let files = files.filter_map(|entry| entry.file_name().into_string().ok());
-        names.extend(files.filter(|name| name.ends_with(".yaml") || name.ends_with(".yml")));
+        names.extend(
+            files.filter(|name| Path::new(name).extension().is_some_and(|ending| ending == "yaml" || ending == "yml")),
+        );
     }
     let current = words.last().map_or("", String::as_str);
     let current = current.rsplit('=').next().unwrap_or_default();

@@ -50,6 +50,7 @@ impl Report {
 
 /// The objects of one run.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)]
 pub struct Launch<'a> {
     /// The Job of the launcher, or the Indexed Job.
     pub job: Option<&'a Job>,

@@ -161,7 +161,7 @@ impl<'a> Streams<'a> {
             let name = if logs.len() > 1 || self.known.len() > 1 { log.name.clone() } else { String::new() };
             if let Some(stream) = child.stdout.take() {
                 let (sender, keeps_time) = (self.sender.clone(), self.prints_times());
-                let reader = thread::spawn(move || pass_on(stream, &name, &sender, &position, from, keeps_time));
+                let reader = thread::spawn(move || pass_on(stream, &name, &sender, &position, &from, keeps_time));
                 self.readers.insert(log.pod.clone(), reader);
             }
             self.children.insert(log.pod.clone(), child);
@@ -214,7 +214,7 @@ fn pass_on(
     name: &str,
     sender: &SyncSender<Line>,
     position: &Mutex<Position>,
-    from: Position,
+    from: &Position,
     keeps_time: bool,
 ) {
     let mut now = Position::default();
@@ -265,7 +265,7 @@ mod tests {
     fn read(log: &str, from: &Position) -> (Vec<String>, Position) {
         let (sender, lines) = sync_channel(100);
         let position = Mutex::new(from.clone());
-        pass_on(log.as_bytes(), "", &sender, &position, from.clone(), false);
+        pass_on(log.as_bytes(), "", &sender, &position, from, false);
         drop(sender);
         (lines.iter().map(|(_, line)| line).collect(), position.into_inner().unwrap())
     }
