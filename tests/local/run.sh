@@ -197,6 +197,41 @@ kill_worker() {
   done 2>/dev/null
 }
 
+# sum_spec: writes a spec whose ranks add their numbers with Open MPI.
+sum_spec() {
+  cat >"$work/sum_mpi.py" <<END
+import ctypes
+mpi = ctypes.CDLL("libmpi.so.40", ctypes.RTLD_GLOBAL)
+world, integer, add = (ctypes.byref(ctypes.c_char.in_dll(mpi, "ompi_mpi_" + name)) for name in ("comm_world", "int", "op_sum"))
+mpi.MPI_Init(None, None)
+rank, total = ctypes.c_int(), ctypes.c_int()
+mpi.MPI_Comm_rank(world, ctypes.byref(rank))
+mpi.MPI_Allreduce(ctypes.byref(rank), ctypes.byref(total), 1, integer, add, world)
+print(f"rank {rank.value} has the sum {total.value}", flush=True)
+mpi.MPI_Finalize()
+END
+  spec "exec python3 $work/sum_mpi.py" 'workers: {replicas: 2, slotsPerWorker: 2}' 'lifecycle: {retries: 0}'
+}
+
+case_communicates() {
+  sum_spec
+  run
+  expect 0 "rank 0 has the sum 6" "rank 3 has the sum 6"
+}
+
+# Also on a machine that has only the loopback interface.
+case_without_network() {
+  type -P ip >/dev/null || { tests/note.sh partly "local run without a network: ip is not installed" && return; }
+  sum_spec
+  (
+    cd "$work/jobs" || exit
+    "${as_user[@]}" unshare --user --map-root-user --net env HOME="$work/home" TMPDIR="$work/temporary" PATH="$PATH:/usr/sbin:/sbin" \
+      /bin/bash -c 'ip link set lo up; exec "$@"' - "$work/khorovod" run --local
+  ) >"$work/out" 2>&1
+  code=$?
+  expect 0 "rank 0 has the sum 6" "rank 3 has the sum 6"
+}
+
 case_machine_lacks() {
   local programs=$work/programs
   mkdir "$programs"

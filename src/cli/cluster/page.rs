@@ -26,7 +26,7 @@ pub fn page(state: &State, log: &[String], hint: Option<&str>, now: Time) -> Str
     text
 }
 
-/// A name and a value for each fact that is known. Of pods that wait, the reason comes before their names if the value may be cut.
+/// A name and a value for each fact that is known. If values may be cut, the reason for which pods wait comes before their names.
 pub fn facts(state: &State, now: Time, is_cut: bool) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     let has_ended = state.phase.has_ended();

@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use super::pods::Job;
+use crate::cli::environment;
 use crate::cli::program::{Answer, ask};
 
 /// The folders of programs for administrators, which are not in the PATH of every user.
@@ -13,8 +14,7 @@ const SYSTEM: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
 /// A program in PATH or among the programs for administrators.
 pub fn program(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders = env::split_paths(&path).chain(SYSTEM.map(PathBuf::from));
+    let folders = environment::search_path().into_iter().chain(SYSTEM.map(PathBuf::from));
     folders.map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
@@ -69,21 +69,21 @@ fn namespaces() -> Result<(), String> {
 
 /// The GPUs that a resource counts, and the variable that selects some of them. None for a resource that has no such variable.
 pub fn gpus(resource: &str) -> Option<(Vec<String>, &'static str)> {
-    let (folder, prefix, variable) = match resource {
+    let (folder, prefix, name) = match resource {
         "nvidia.com/gpu" => ("/dev", "nvidia", "CUDA_VISIBLE_DEVICES"),
         "amd.com/gpu" => ("/dev/dri", "renderD", "HIP_VISIBLE_DEVICES"),
         "habana.ai/gaudi" => ("/dev/accel", "accel", "HABANA_VISIBLE_DEVICES"),
         _ => return None,
     };
     // The user may have chosen some of them.
-    if let Some(chosen) = env::var(variable).ok().filter(|chosen| !chosen.is_empty()) {
-        return Some((chosen.split(',').map(|one| one.trim().to_owned()).collect(), variable));
+    if let Some(chosen) = env::var(name).ok().filter(|chosen| !chosen.is_empty()) {
+        return Some((chosen.split(',').map(|one| one.trim().to_owned()).collect(), name));
     }
     let is_number = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let count = names.filter(|name| name.strip_prefix(prefix).is_some_and(is_number)).count();
-    Some(((0..count).map(|index| index.to_string()).collect(), variable))
+    Some(((0..count).map(|index| index.to_string()).collect(), name))
 }
 
 /// The number of processors.

@@ -107,6 +107,8 @@ impl RunFolder<'_> {
             // Ranks that wait for others leave them the processor.
             variables.insert("OMPI_MCA_mpi_yield_when_idle".to_owned(), "1".to_owned());
         }
+        // Without a route, as on a machine that has only the loopback interface, the scripts would choose IPv6.
+        variables.insert("OMPI_MCA_btl_tcp_disable_family".to_owned(), "6".to_owned());
         variables.extend(container.environment.clone());
         let variables = variables.iter().map(|(name, value)| format!("{name}={value}"));
         save(&here.join("mounts"), &joined(mounts.into_iter().flatten()))?;
