@@ -52,7 +52,7 @@ replace_lost() {
   # Also in a job that never trained, if a few of its workers do not answer for long.
   if [[ -z $all_lost ]] && { [[ -n $is_successor ]] || (($1 >= 120 && 2 * up >= needed)); }; then
     all_lost=yes
-    for host in "${missing[@]}"; do lost[$host]=1; done
+    for host in "${missing[@]}"; do lost["$host"]=1; done
   fi
   for host in "${missing[@]}"; do
     # The others are about to answer.
