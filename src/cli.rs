@@ -15,6 +15,7 @@ mod init;
 mod input;
 mod keygen;
 mod krm;
+mod local;
 mod man;
 mod mode;
 mod output;
@@ -134,6 +135,8 @@ enum Failure {
     Usage(String),
     /// A file, a stream or the cluster could not be read or written: exit code 3.
     File(String),
+    /// A job on this machine has ended with this code, which is that of the process too.
+    Ended(u8),
 }
 
 type Outcome = Result<(), Failure>;
@@ -178,6 +181,7 @@ fn exit_code(outcome: Outcome, screen: &Screen) -> ExitCode {
     let (code, message) = match outcome {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Problems) => return ExitCode::from(1),
+        Err(Failure::Ended(code)) => return ExitCode::from(code),
         Err(Failure::Usage(message)) => (2, message),
         Err(Failure::File(message)) => (3, message),
     };

@@ -89,6 +89,14 @@ runtime() {
     tests/runtime/progress/lines.py && tests/runtime/run.sh
 }
 
+# Jobs on this machine without Kubernetes, as a user without rights.
+local-runs() {
+    if [ "$(id -u)" = 0 ]; then
+        need ssh openssh-client -V && need test openssh-server -x /usr/sbin/sshd && need_ranks || return
+    fi
+    tests/local/run.sh
+}
+
 # check-image on images that lack something. The test creates the images, which requires root.
 image() {
     if [ "$(id -u)" != 0 ]; then

@@ -113,7 +113,7 @@ fn ssh_seed() -> Check {
         Err(Failure::Usage(message) | Failure::File(message)) => {
             check(Status::Failed, message).action("replace it by 32 random bytes: head -c 32 /dev/urandom | base64")
         }
-        Err(Failure::Problems) => check(Status::Failed, "it cannot be read".to_owned()),
+        Err(Failure::Problems | Failure::Ended(_)) => check(Status::Failed, "it cannot be read".to_owned()),
     }
 }
 

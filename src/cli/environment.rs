@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// The 32 bytes that ssh keys derive from, for places where a file is inconvenient.
 pub const SSH_SEED: &str = "KHOROVOD_SSH_SEED";
@@ -12,7 +13,30 @@ pub const HOME: &str = "HOME";
 pub const HELM_PLUGIN: &str = "HELM_PLUGIN_NAME";
 /// The program to call instead of the kubectl in PATH.
 pub const KUBECTL: &str = "KUBECTL";
+/// The variables that `run --local` passes on to the ranks: where programs and their parts are, and how to reach the network.
+pub static LOCAL: &[&str] = &[
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "PYTHONPATH",
+    "PYTHONUSERBASE",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "CUDA_HOME",
+    "OPAL_PREFIX",
+    "I_MPI_ROOT",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+];
 const HELM_NAMESPACE: &str = "HELM_NAMESPACE";
+const PATH: &str = "PATH";
 
 /// The namespace that Helm passes to the plugin of `helm khorovod`: the one in the option `-n`, or else the one in the
 /// current context. None if it is `default`, because Helm also passes that name if neither sets a namespace. None in a
@@ -26,6 +50,11 @@ pub fn helm_namespace() -> Option<String> {
 /// The kubectl to call.
 pub fn kubectl() -> OsString {
     env::var_os(KUBECTL).filter(|program| !program.is_empty()).unwrap_or_else(|| "kubectl".into())
+}
+
+/// The folders in which programs are found.
+pub fn search_path() -> Vec<PathBuf> {
+    env::split_paths(&env::var_os(PATH).unwrap_or_default()).collect()
 }
 
 /// A section of a help page. The crate anstream reads the variables for colour.

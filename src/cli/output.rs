@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use khorovod::problem::Problems;
-use khorovod::show::clean;
+use khorovod::show::{clean, clean_line};
 
 use super::show::Screen;
 use super::{Failure, Outcome, mode, pipe};
@@ -85,6 +85,22 @@ impl Stdout {
         };
         self.stdout.write_all(&bytes[lent..])?;
         self.stdout.flush()
+    }
+}
+
+/// Prints a line of a log, after the name of its pod if it is not empty. Returns false if standard output is closed.
+pub fn line(name: &str, line: &str) -> Result<bool, Failure> {
+    let mut stdout = io::stdout().lock();
+    // A file gets the bytes of the training; a terminal could be confused by them.
+    let line = if stdout.is_terminal() { clean_line(line) } else { line.into() };
+    let written = match name {
+        "" => writeln!(stdout, "{line}"),
+        name => writeln!(stdout, "[{name}] {line}"),
+    };
+    match written.and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::File(format!("cannot write to standard output: {}", reason(&error)))),
     }
 }
 

@@ -22,14 +22,19 @@ const STEP: Duration = Duration::from_millis(10);
 
 /// Runs a program without standard input. A program that takes too long is killed.
 pub fn ask(program: &str, args: &[&str]) -> Answer {
-    match run(program, args) {
+    ask_within(program, args, LIMIT)
+}
+
+/// Like [`ask`], with another time limit.
+pub fn ask_within(program: &str, args: &[&str], limit: Duration) -> Answer {
+    match run(program, args, limit) {
         Ok(answer) => answer,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Answer::Missing,
         Err(error) => Answer::Failed(super::output::reason(&error)),
     }
 }
 
-fn run(program: &str, args: &[&str]) -> io::Result<Answer> {
+fn run(program: &str, args: &[&str], limit: Duration) -> io::Result<Answer> {
     let mut command = Command::new(program);
     let mut child = command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     // Both streams are read while the program runs, because the program waits if a pipe is full.
@@ -39,10 +44,10 @@ fn run(program: &str, args: &[&str]) -> io::Result<Answer> {
     let status = loop {
         match child.try_wait()? {
             Some(status) => break status,
-            None if start.elapsed() > LIMIT => {
+            None if start.elapsed() > limit => {
                 child.kill()?;
                 child.wait()?;
-                return Ok(Answer::Failed(format!("it did not end within {} s", LIMIT.as_secs())));
+                return Ok(Answer::Failed(format!("it did not end within {} s", limit.as_secs())));
             }
             None => thread::sleep(STEP),
         }

@@ -466,6 +466,59 @@ fn logs_follow_forty_pods_and_end_with_the_run() {
     }
 }
 
+/// The connection is lost while the container prints several lines per second.
+#[test]
+fn a_log_that_is_opened_again_has_no_line_twice() {
+    for command in ["logs", "run"] {
+        let place = Place::new();
+        let pod = format!("mnist-{}-launcher-x", place.run());
+        for look in 1..=3 {
+            place.answer(&format!("objects.{look}.json"), &place.running());
+        }
+        place.answer("objects.json", &place.ended(0, "trained"));
+        let line = |time: &str, text: &str| format!("2026-11-26T07:00:{time}Z {text}\n");
+        let log = [
+            ("01.100000000", "a"),
+            ("02.100000000", "b"),
+            ("02.200000000", "c"),
+            ("02.200000000", "d"),
+            ("03.000000000", "e"),
+        ];
+        place.write(&format!("{pod}.log"), &log.map(|(time, text)| line(time, text)).concat());
+        place.write(&format!("{pod}.cut"), "3");
+        let args: &[&str] = if command == "logs" { &["logs", "mnist", "-f"] } else { &["run", "job.yaml"] };
+        let (code, out, err) = place.khorovod(args);
+        assert_eq!((code, out.as_str()), (0, "a\nb\nc\nd\ne\n"), "{command}: {err}");
+        let calls: Vec<String> = place.calls().into_iter().filter(|call| call.starts_with("logs")).collect();
+        let first = format!("logs {pod} --follow --timestamps");
+        // The other calls find no further line.
+        assert_eq!(calls[..2], [first.clone(), format!("{first} --since-time=2026-11-26T07:00:02.200000000Z")]);
+    }
+}
+
+/// A file in the folder does not change which job a command is about.
+#[test]
+fn a_word_that_can_be_a_name_is_a_name() {
+    let place = Place::new();
+    let here = place.folder.path();
+    fs::write(here.join("mnist"), JOB.replace("name: mnist", "name: other")).unwrap();
+    place.answer("objects.json", &place.running());
+    let (code, out, err) = place.khorovod(&["status", "mnist"]);
+    assert!(code == 0 && out.starts_with("mnist, run "), "{out}{err}");
+    assert!(place.calls().last().is_some_and(|call| call.starts_with("logs mnist-")), "{:?}", place.calls());
+    place.answer("objects.json", &[]);
+    let (code, _, err) = place.khorovod(&["status", "./mnist"]);
+    assert!(code == 3 && err.contains("no job other in"), "{err}");
+    let (code, _, err) = place.khorovod(&["status", "mnist"]);
+    assert!(
+        code == 3 && err.contains("no job mnist in") && err.contains("for the file of that name, write ./mnist"),
+        "{err}"
+    );
+    // A spec is one by its ending, also if it does not exist or a job may have that name.
+    let (code, _, err) = place.khorovod(&["status", "absent.yaml"]);
+    assert!(code == 3 && err.contains("cannot read absent.yaml"), "{err}");
+}
+
 #[test]
 fn stop_signals_first_and_names_what_stays() {
     let place = Place::new();

@@ -4,6 +4,7 @@
 mod cluster;
 #[path = "../common/mod.rs"]
 mod common;
+mod completion;
 mod edits;
 mod helm;
 mod help;

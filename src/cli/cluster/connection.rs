@@ -24,7 +24,7 @@ const EVENTS: &str =
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Which {
-    /// The name of a job, or its spec: a file that exists, a path that ends in .yaml or .yml, or `-`.
+    /// The name of a job, or its spec: a path with a `/` or the ending .yaml, .yml or .json, or `-`.
     /// Default: job.yaml
     #[arg(value_name = "JOB")]
     job: Option<String>,
@@ -104,12 +104,14 @@ impl Which {
     }
 }
 
-/// Whether a word of the command line is a spec instead of the name of a job.
+/// Whether a word of the command line is a spec instead of the name of a job. A word that can be a name is one, also if there is a
+/// file of that name, because which files are in the folder must not change which job a command is about.
 fn is_spec(word: &str) -> bool {
     let path = Path::new(word);
     let has_ending =
         path.extension().is_some_and(|ending| ["yaml", "yml", "json"].iter().any(|known| ending == *known));
-    word == "-" || has_ending || path.is_file()
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    word == "-" || has_ending || !word.chars().all(is_name) && path.is_file()
 }
 
 /// The jobs of a spec.
@@ -197,9 +199,11 @@ impl Job {
             .namespace
             .as_ref()
             .map_or("the namespace of the context".to_owned(), |name| format!("namespace {name}"));
+        let is_file = !is_spec(&self.word) && Path::new(&self.word).is_file();
+        let file = if is_file { format!("; for the file of that name, write ./{}", self.word) } else { String::new() };
         let forbidden = if state.notes.is_empty() { String::new() } else { format!(": {}", state.notes.join("; ")) };
         Failure::File(format!(
-            "no job {} in {place}{forbidden}; `khorovod list -A` lists the jobs of all namespaces, and `khorovod run` starts one",
+            "no job {} in {place}{forbidden}; `khorovod list -A` lists the jobs of all namespaces, and `khorovod run` starts one{file}",
             self.name
         ))
     }
@@ -241,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_word_is_a_spec_or_a_name() {
-        for spec in ["job.yaml", "a/b.yml", "-", "Cargo.toml", "x.json"] {
+        for spec in ["job.yaml", "a/b.yml", "-", "Cargo.toml", "x.json", "./LICENSE-MIT"] {
             assert!(is_spec(spec), "{spec}");
         }
         for name in ["mnist", "src", "a.b", "yaml"] {

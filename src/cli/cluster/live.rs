@@ -9,10 +9,11 @@ use terminal_size::{Height, Width, terminal_size_of};
 
 use super::diagnosis::{Phase, State};
 use super::objects::Time;
-use super::page::{facts, sentence};
+use super::page::{facts, parts};
 
-const ENTER: &str = "\x1b[?1049h\x1b[?25l";
-const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
+/// Without automatic wrapping, a line that is wider than assumed changes no other line.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// Escape sequences: `HOME` moves the cursor to the first cell, `REST_OF_LINE` clears the rest of a line, and
 /// `REST_OF_SCREEN` clears all lines below.
 const HOME: &str = "\x1b[H";
@@ -72,30 +73,32 @@ pub fn frame(
     let room = height.saturating_sub(1);
     let mut lines: Vec<String> = Vec::new();
     let share = room / states.len().max(1);
+    // How many lines a text may have.
+    let most = if share < 12 { 1 } else { 3 };
     for (state, log) in states {
+        // An empty line separates jobs.
         let end = lines.len() + share;
-        let head = wrapped(&clean_line(&sentence(state, now)), width);
-        lines.extend(head.into_iter().take(4).map(|line| painted(colour(state.phase), &line)));
-        for (name, value) in facts(state, now) {
+        let last = if states.len() > 1 && share > 2 { end - 1 } else { end };
+        let (head, since) = parts(state, now);
+        let head = limited(&clean_line(&head), &since, width, most + 1);
+        lines.extend(head.into_iter().map(|line| painted(colour(state.phase), &line)));
+        for (name, value) in facts(state, now, true) {
             let bar = bar(state, name, width);
-            for (row, part) in wrapped(&clean_line(&value), width.saturating_sub(11 + bar.chars().count()))
-                .into_iter()
-                .take(3)
-                .enumerate()
-            {
+            let parts = limited(&clean_line(&value), "", width.saturating_sub(11 + columns(&bar)), most);
+            for (row, part) in parts.into_iter().enumerate() {
                 let name = if row == 0 { name } else { "" };
                 let bar = if row == 0 { bar.as_str() } else { "" };
                 lines.push(format!("{}{bar}{part}", painted("2", &format!(" {name:<10}"))));
             }
         }
-        lines.truncate(end.max(1));
-        if let Some(pod) = state.log_pod.as_ref().filter(|_| !log.is_empty() && lines.len() + 2 < end) {
+        lines.truncate(last.max(1));
+        if let Some(pod) = state.log_pod.as_ref().filter(|_| !log.is_empty() && lines.len() + 2 < last) {
             let title = cut(&format!("── {} ", clean_line(pod)), width);
-            let rule = "─".repeat(width.saturating_sub(title.chars().count()));
+            let rule = "─".repeat(width.saturating_sub(columns(&title)));
             lines.push(painted("2", &format!("{title}{rule}")));
-            let rows = end - lines.len();
-            let last = log.len().saturating_sub(rows);
-            lines.extend(log[last..].iter().map(|line| cut(&clean_line(line), width)));
+            let rows = last - lines.len();
+            let first = log.len().saturating_sub(rows);
+            lines.extend(log[first..].iter().map(|line| cut(&clean_line(line), width)));
         }
         while lines.len() < end {
             lines.push(String::new());
@@ -127,27 +130,62 @@ fn bar(state: &State, fact: &str, width: usize) -> String {
         "progress" => state.progress.as_ref().and_then(|progress| Some((progress.step, progress.steps?))),
         _ => None,
     };
-    let cells = if width >= 120 { 40 } else { 20 };
+    let cells = match width {
+        120.. => 40,
+        60..120 => 20,
+        _ => 8,
+    };
     let Some((part, whole)) = share.filter(|(_, whole)| *whole > 0) else { return String::new() };
     let full = usize::try_from(part.min(whole).saturating_mul(cells) / whole).unwrap_or(0);
     let cells = usize::try_from(cells).unwrap_or(0);
     format!("{}{} ", "█".repeat(full), "░".repeat(cells - full))
 }
 
-/// A text in lines of at most `width` characters, broken between words if possible.
+/// Like [`wrapped`], in at most `most` lines: the text ends with `…` before the suffix if it is too long.
+fn limited(text: &str, suffix: &str, width: usize, most: usize) -> Vec<String> {
+    let mut lines = wrapped(&format!("{text}{suffix}"), width);
+    let mut kept: Vec<char> = text.chars().take(width.max(10) * most).collect();
+    while lines.len() > most && kept.pop().is_some() {
+        let start: String = kept.iter().collect();
+        lines = wrapped(&format!("{}…{suffix}", start.trim_end()), width);
+    }
+    lines
+}
+
+/// The cells of the terminal that a text needs, with the usual width of Chinese, Japanese and Korean characters and of emoji.
+fn columns(text: &str) -> usize {
+    text.chars().map(cells).sum()
+}
+
+fn cells(c: char) -> usize {
+    match u32::from(c) {
+        0x1100..=0x115f
+        | 0x2e80..=0xa4cf
+        | 0xac00..=0xd7a3
+        | 0xf900..=0xfaff
+        | 0xfe30..=0xfe6f
+        | 0xff00..=0xff60
+        | 0xffe0..=0xffe6
+        | 0x1f300..=0x1faff
+        | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
+}
+
+/// A text in lines of at most `width` cells, broken between words if possible.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(10);
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split(' ') {
-        let used = lines.last().map_or(0, |line| line.chars().count());
-        let length = word.chars().count();
+        let used = lines.last().map_or(0, |line| columns(line));
+        let length = columns(word);
         if used > 0 && used + 1 + length > width {
             lines.push(String::new());
         } else if used > 0 {
             lines.last_mut().into_iter().for_each(|line| line.push(' '));
         }
         for c in word.chars() {
-            if lines.last().is_some_and(|line| line.chars().count() >= width) {
+            if lines.last().is_some_and(|line| columns(line) + cells(c) > width) {
                 lines.push(String::new());
             }
             lines.last_mut().into_iter().for_each(|line| line.push(c));
@@ -157,10 +195,18 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 fn cut(line: &str, width: usize) -> String {
-    match line.chars().count() > width {
-        true => line.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
-        false => line.to_owned(),
+    if columns(line) <= width {
+        return line.to_owned();
     }
+    let (mut kept, mut used) = (String::new(), 1);
+    for c in line.chars() {
+        used += cells(c);
+        if used > width {
+            break;
+        }
+        kept.push(c);
+    }
+    kept + "…"
 }
 
 #[cfg(test)]
@@ -201,7 +247,7 @@ mod tests {
                 let states: Vec<_> = (0..count).flat_map(|_| states()).collect();
                 let lines = frame(&states, Time(1_795_676_400), (width, height), false);
                 assert_eq!(lines.len(), height, "{lines:#?}");
-                let widest = lines.iter().map(|line| line.chars().count()).max().unwrap();
+                let widest = lines.iter().map(|line| columns(line)).max().unwrap();
                 assert!(widest <= width.max(42), "{widest} at {width}: {lines:#?}");
                 if width >= 40 {
                     assert!(widest <= width, "{widest} at {width}: {lines:#?}");
@@ -216,5 +262,58 @@ mod tests {
         insta::assert_snapshot!(lines.join("\n"));
         let painted = frame(&states(), Time(1_795_676_400), (80, 24), true);
         assert!(painted[0].starts_with("\x1b[1;32mgpt, run abc: training, attempt 2 of 4"), "{}", painted[0]);
+    }
+
+    fn waiting(count: usize) -> (State, Vec<String>) {
+        let labels = |component: &str| serde_json::json!({"khorovod.dev/run": "mgxbqm", "app.kubernetes.io/component": component});
+        let mut objects = Objects::default();
+        let mut items = vec![
+            serde_json::json!({"kind": "Job", "metadata": {"name": "gpt-mgxbqm-launcher", "namespace": "team-a", "creationTimestamp": "2026-11-26T06:50:00Z", "labels": labels("launcher")}}),
+            serde_json::json!({"kind": "StatefulSet", "metadata": {"name": "gpt-mgxbqm-worker", "labels": labels("worker"), "annotations": {"khorovod.dev/replicas": count.to_string()}},
+                "spec": {"template": {"spec": {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "8"}}}]}}}}),
+            serde_json::json!({"kind": "Pod", "metadata": {"name": "gpt-mgxbqm-launcher-x7k2p", "labels": labels("launcher")}, "spec": {"nodeName": "n", "containers": [{"name": "c"}]},
+                "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [{"name": "c", "state": {"running": {"startedAt": "2026-11-26T06:55:00Z"}}}]}}),
+        ];
+        for index in 0..count {
+            let status = match index % 3 {
+                0 => {
+                    serde_json::json!({"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available: 1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 2 Insufficient nvidia.com/gpu. no new claims"}]})
+                }
+                1 => {
+                    serde_json::json!({"phase": "Pending", "containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image \"registry.example.com/team-a/a-long-name-of-an-image/training:2026-11-26-nightly\": ErrImagePull: failed to resolve reference: 403 Forbidden"}}}]})
+                }
+                _ => {
+                    serde_json::json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [{"name": "c", "state": {"running": {"startedAt": "2026-11-26T06:55:00Z"}}}]})
+                }
+            };
+            items.push(serde_json::json!({"kind": "Pod", "metadata": {"name": format!("gpt-mgxbqm-worker-{index}"), "labels": labels("worker")}, "spec": {"nodeName": if index % 3 == 0 { None } else { Some("n") }, "containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "8"}}}]}, "status": status}));
+        }
+        objects.add(&serde_json::json!({ "items": items }).to_string()).unwrap();
+        let state = diagnose(&objects, Subject { job: "gpt", namespace: None, run: None }, Time(1_795_676_400));
+        (state, vec!["12:40:31 khorovod: 5 of 8 workers answer; waiting for gpt-mgxbqm-worker-5.gpt gpt-mgxbqm-worker-6.gpt gpt-mgxbqm-worker-7.gpt".to_owned(), "\u{4e2d}\u{6587}\u{8bad}\u{7ec3}\tloss 0.1".repeat(12)])
+    }
+
+    #[test]
+    fn a_frame_shows_what_it_cuts() {
+        let frame = |states: &[(State, Vec<String>)], size| frame(states, Time(1_795_676_400), size, false);
+        let lines = frame(&[waiting(64)], (80, 24));
+        assert!(lines[0].starts_with("gpt, run mgxbqm: waiting for 43 of 64 workers: 22 Pending"), "{lines:#?}");
+        assert!(lines[3].ends_with("… (for 5 min)"), "{lines:#?}");
+        assert!(
+            lines[6].starts_with(" pods      Pending for \"had untolerated taint") && lines[8].ends_with('…'),
+            "{lines:#?}"
+        );
+        // The characters of the log need two cells each.
+        let log = lines.iter().find(|line| line.starts_with('\u{4e2d}')).unwrap();
+        assert!(columns(log) <= 80 && log.chars().count() < 70 && log.ends_with('…'), "{lines:#?}");
+        // In a large terminal, the text is complete.
+        let lines = frame(&[waiting(8)], (200, 60));
+        assert!(lines[1].ends_with("403 Forbidden (for 5 min)") && !lines[..8].concat().contains('…'), "{lines:#?}");
+        // Each of several jobs has its state and its workers, and an empty line behind it.
+        let lines = frame(&[waiting(8), states().remove(0), waiting(32)], (80, 24));
+        for first in [0, 7, 14] {
+            assert!(lines[first].contains(", run ") && lines[first + 2].starts_with(" workers "), "{lines:#?}");
+            assert!(lines[first + 6].is_empty(), "{lines:#?}");
+        }
     }
 }

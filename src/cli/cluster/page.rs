@@ -10,7 +10,7 @@ use super::objects::Time;
 /// The page: a sentence, and one line for each fact that is known.
 pub fn page(state: &State, log: &[String], hint: Option<&str>, now: Time) -> String {
     let mut text = format!("{}\n", clean_line(&sentence(state, now)));
-    let mut rows = facts(state, now);
+    let mut rows = facts(state, now, false);
     if let Some(pod) = state.log_pod.clone().filter(|_| !log.is_empty()) {
         rows.push(("log", pod));
     }
@@ -26,8 +26,8 @@ pub fn page(state: &State, log: &[String], hint: Option<&str>, now: Time) -> Str
     text
 }
 
-/// A name and a value for each fact that is known.
-pub fn facts(state: &State, now: Time) -> Vec<(&'static str, String)> {
+/// A name and a value for each fact that is known. If values may be cut, the reason for which pods wait comes before their names.
+pub fn facts(state: &State, now: Time, is_cut: bool) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     let has_ended = state.phase.has_ended();
     if state.workers.wanted > 0 && !has_ended {
@@ -51,7 +51,9 @@ pub fn facts(state: &State, now: Time) -> Vec<(&'static str, String)> {
         let more = cause.workers.saturating_sub(u32::try_from(cause.pods.len()).unwrap_or(u32::MAX));
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let is_first = rows.last().is_none_or(|(name, _)| !matches!(*name, "pods" | ""));
-        rows.push((if is_first { "pods" } else { "" }, format!("{}{more}: {}", cause.pods.join(", "), cause.reason)));
+        let pods = format!("{}{more}", cause.pods.join(", "));
+        let value = if is_cut { format!("{}: {pods}", cause.reason) } else { format!("{pods}: {}", cause.reason) };
+        rows.push((if is_first { "pods" } else { "" }, value));
     }
     rows.extend(state.notes.iter().map(|note| ("note", note.clone())));
     rows
@@ -59,6 +61,12 @@ pub fn facts(state: &State, now: Time) -> Vec<(&'static str, String)> {
 
 /// The job, its run, its state, and for how long it has had it.
 pub fn sentence(state: &State, now: Time) -> String {
+    let (text, since) = parts(state, now);
+    text + &since
+}
+
+/// The two parts of [`sentence`], of which the second one is the time.
+pub fn parts(state: &State, now: Time) -> (String, String) {
     let run = state.run.as_ref().map_or(String::new(), |run| format!(", run {run}"));
     let since = state.since.map(|since| duration(now.0 - since));
     let since = match (since, state.phase.has_ended() || state.phase == Phase::Absent) {
@@ -66,7 +74,7 @@ pub fn sentence(state: &State, now: Time) -> String {
         (Some(since), true) => format!(" ({since} ago)"),
         (None, _) => String::new(),
     };
-    format!("{}{run}: {}{since}", state.job, state.message)
+    (format!("{}{run}: {}", state.job, state.message), since)
 }
 
 /// `step 120 of 1000 (12 %), about 14 min left, reported 20 s ago`.

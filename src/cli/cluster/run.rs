@@ -15,7 +15,7 @@ use super::logs::streams::{Log, Streams};
 use super::{diff, page};
 use crate::cli::seed::Seed;
 use crate::cli::show::Screen;
-use crate::cli::{Failure, Outcome, input, output, render};
+use crate::cli::{Failure, Outcome, input, local, output, render};
 
 /// How often the state is read.
 const LOOK: Duration = Duration::from_secs(2);
@@ -27,11 +27,15 @@ const AWAY: Duration = Duration::from_secs(600);
     khorovod run job.yaml\n  \
     khorovod run job.yaml --overlay prod.yaml --set workers.replicas=8 -n team-a\n  \
     khorovod run --detach job.yaml && khorovod status job.yaml\n  \
-    khorovod run --dry-run job.yaml   # prints the kubectl lines\n\n\
+    khorovod run --dry-run job.yaml   # prints the kubectl lines\n  \
+    khorovod run --local --workers 2  # on this machine, without a cluster\n\n\
     It applies the objects of `khorovod render`, with your kubectl, after the API\n\
     server has accepted all of them in a dry run. Then it prints the state of the\n\
     job and the launcher's log until the job has ended. The exit code is 0 if the\n\
-    job trained. Ctrl-C stops following; the job continues.")]
+    job trained. Ctrl-C stops following; the job continues.\n\n\
+    With --local, the pods are processes of this machine, which use its programs\n\
+    instead of those of the image. The exit code is that of the launcher, and\n\
+    Ctrl-C ends the job.")]
 pub struct Args {
     #[command(flatten)]
     input: input::Args,
@@ -43,9 +47,14 @@ pub struct Args {
     /// Print the calls of kubectl, and run none of them
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    local: local::Options,
 }
 
 pub fn run(args: &Args, screen: &Screen) -> Outcome {
+    if args.local.local {
+        return local::run(&args.local, &args.input, screen);
+    }
     let settings = &args.input.settings;
     let texts = args.input.texts(screen)?;
     let base = Kubectl::new(&args.connection);

@@ -80,6 +80,21 @@ case_notices_a_silent_worker() {
   released
 }
 
+# A launcher that does not scale its workers loses one: of a job that keeps its workers, and of an Indexed Job.
+case_loses_a_kept_worker() {
+  train "$endless" 'lifecycle: {keepWorkers: true, retries: 0}'
+  wait_for launcher "up 3"
+  kill_pod worker-1
+  expect 42 "failed after 1 attempts; the last: lost worker $job-$run-worker-1.$job"
+}
+
+case_loses_an_indexed_worker() {
+  train "$endless" 'launcher: {kind: mpirun, runsIn: firstWorker}' 'lifecycle: {retries: 0}'
+  wait_for 0 "up 3"
+  kill_pod 1
+  expect 42 "failed after 1 attempts; the last: lost worker $job-$run-1.$job"
+}
+
 # The launcher is killed with SIGKILL, as if out of memory: a new one starts and counts the attempt.
 case_counts_dead_launchers() {
   local life

@@ -1,5 +1,7 @@
 //! The objects of one run, sorted by their part in it. The main type is [`Launch`].
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use super::Progress;
@@ -48,6 +50,7 @@ impl Report {
 
 /// The objects of one run.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)]
 pub struct Launch<'a> {
     /// The Job of the launcher, or the Indexed Job.
     pub job: Option<&'a Job>,
@@ -62,6 +65,9 @@ pub struct Launch<'a> {
     pub report: Option<Report>,
     /// Whether the workers stay when the run ends.
     pub keeps_workers: bool,
+    /// Whether the ranks run only while all pods do: torchrun with a fixed number of pods. The launcher of the others waits for the
+    /// workers itself, and reports it.
+    pub needs_all_pods: bool,
     /// The kind of a controller of another project that runs the job, and its name.
     pub other_controller: Option<(&'a str, &'a str)>,
     /// Whether only the pods are known: another controller runs the job, or this user may not read Jobs.
@@ -94,8 +100,23 @@ impl<'a> Launch<'a> {
             _ => sets.iter().map(|set| replicas(set)).sum(),
         };
         let report = job.and_then(|job| serde_json::from_str(job.metadata.annotations.get(STATUS)?).ok());
-        let keeps_workers = keeps_workers(objects, job_name);
-        Self { job, is_indexed, sets, pods, launcher, wanted, report, keeps_workers, other_controller, has_only_pods }
+        let spec = spec_of(objects, job_name);
+        let keeps_workers = spec.as_ref().is_some_and(|spec| spec["lifecycle"]["keepWorkers"] == true);
+        let needs_all_pods =
+            spec.is_some_and(|spec| spec["workers"]["elastic"].is_null()) && job.is_some_and(is_torchrun);
+        Self {
+            job,
+            is_indexed,
+            sets,
+            pods,
+            launcher,
+            wanted,
+            report,
+            keeps_workers,
+            needs_all_pods,
+            other_controller,
+            has_only_pods,
+        }
     }
 
     /// The pods that are workers. In an Indexed Job, all pods are.
@@ -107,6 +128,13 @@ impl<'a> Launch<'a> {
     pub fn ready(&self) -> u32 {
         let ready = self.workers().filter(|pod| pod.is_ready()).count();
         u32::try_from(ready).unwrap_or(u32::MAX).min(self.wanted)
+    }
+
+    /// Whether all workers run, or have succeeded.
+    pub fn are_all_started(&self) -> bool {
+        let has_started = |pod: &&Pod| pod.running_since().is_some() || pod.status.phase == "Succeeded";
+        let started: BTreeSet<&str> = self.workers().filter(has_started).map(|pod| pod.metadata.label(INDEX)).collect();
+        started.len() >= self.wanted as usize
     }
 
     /// The pods that hold resources: they have a node and have not ended.
@@ -145,11 +173,16 @@ fn replicas(set: &StatefulSet) -> u32 {
     set.metadata.annotations.get(REPLICAS).and_then(|text| text.parse().ok()).or(set.spec.replicas).unwrap_or(1)
 }
 
-/// Whether the spec of the job, which its ConfigMap carries, sets `lifecycle.keepWorkers`.
-fn keeps_workers(objects: &Objects, job: &str) -> bool {
-    let spec = objects.current(job).and_then(|map| map.metadata.annotations.get("khorovod.dev/spec"));
-    let spec: Option<serde_json::Value> = spec.and_then(|text| serde_json::from_str(text).ok());
-    spec.is_some_and(|spec| spec["spec"]["lifecycle"]["keepWorkers"] == true)
+/// The field `spec` of the job, if its ConfigMap carries it.
+fn spec_of(objects: &Objects, job: &str) -> Option<serde_json::Value> {
+    let text = objects.current(job)?.metadata.annotations.get("khorovod.dev/spec")?;
+    Some(serde_json::from_str::<serde_json::Value>(text).ok()?["spec"].take())
+}
+
+/// Whether the pods of a Job are torchrun's agents.
+fn is_torchrun(job: &Job) -> bool {
+    let words = job.spec.template.spec.containers.iter().flat_map(|container| &container.command);
+    words.into_iter().any(|word| word.ends_with("/torchrun.sh"))
 }
 
 /// The controller of another project that owns pods or Jobs of the run.

@@ -156,6 +156,14 @@ fn launched(state: &State, launch: &Launch<'_>, pod: &Pod, now: Time) -> Found {
         }
         "saving" => (Phase::Saving, since, format!("saving a checkpoint{}", with(": "))),
         "uploading" => (Phase::Uploading, since, format!("uploading the S3 volumes{}", with(": "))),
+        // torchrun of the first pod has started, and waits for the others.
+        "training" if launch.needs_all_pods && !launch.are_all_started() => {
+            let what = waiting_for(state);
+            match state.last_end.as_deref().map(shorten) {
+                Some(end) => (Phase::Recovering, since, format!("recovering{attempt}: {end}; {what}")),
+                None => (Phase::Waiting, since, what),
+            }
+        }
         _ => {
             let mut text = format!("training{attempt}{}", with("; it reports: "));
             let quiet = state.progress.as_ref().and_then(|progress| progress.at).map(|at| now.0 - at);

@@ -573,6 +573,49 @@ fn one_indexed_job() {
             "failed (exit code 42): failed after 1 attempts; the last: training ended with code 1; GPUs are released",
         ),
     ]);
+    let carrying = |spec: &str| {
+        with(current("abc"), "/metadata/annotations", json!({"khorovod.dev/spec": format!("{{\"spec\": {spec}}}")}))
+    };
+    let (fixed, elastic) = (carrying("{}"), carrying(r#"{"workers": {"elastic": {"minReplicas": 1}}}"#));
+    let reporting = |report: Value| {
+        let mut job = indexed(active());
+        job["metadata"]["annotations"] = json!({"khorovod.dev/status": report.to_string()});
+        with(job, "/spec/template/spec/containers/0/command", json!(["/bin/bash", "/etc/khorovod/scripts/torchrun.sh"]))
+    };
+    let pending = || unschedulable(index(1), "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.");
+    let again = json!({"phase": "training", "since": NOW - 60, "attempt": 2, "failures": 1, "retries": 3, "lastEnd": "lost worker gpt-abc-1"});
+    check(&[
+        (
+            "torchrun of index 0 waits for the others",
+            vec![fixed.clone(), reporting(training()), torchrun(0, ready), pending()],
+            Phase::Waiting,
+            "waiting for 1 of 2 workers: 1 Pending for \"insufficient nvidia.com/gpu\"",
+        ),
+        (
+            "also after the loss of a pod",
+            vec![fixed.clone(), reporting(again), torchrun(0, ready), pending()],
+            Phase::Recovering,
+            "recovering, attempt 2 of 4: lost worker gpt-abc-1; waiting for 1 of 2 workers: 1 Pending for \"insufficient nvidia.com/gpu\"",
+        ),
+        (
+            "all pods run",
+            vec![fixed.clone(), reporting(training()), torchrun(0, ready), torchrun(1, ready)],
+            Phase::Training,
+            "training, attempt 1 of 4",
+        ),
+        (
+            "a pod has finished before the first one",
+            vec![fixed, reporting(training()), torchrun(0, ready), exited(index(1), 0, "")],
+            Phase::Training,
+            "training, attempt 1 of 4; 1 of 2 workers not Ready: 1 not created yet",
+        ),
+        (
+            "an elastic job trains with fewer pods",
+            vec![elastic, reporting(training()), torchrun(0, ready), pending()],
+            Phase::Training,
+            "training, attempt 1 of 4; 1 of 2 workers not Ready: 1 Pending for \"insufficient nvidia.com/gpu\"",
+        ),
+    ]);
     let state = state_of(&[current("abc"), indexed(active()), index(1), ready(index(0))]);
     assert_eq!((state.log_pod.as_deref(), state.has_log), (Some("gpt-abc-0-x1"), true));
     assert_eq!((state.gpus[0].held, state.gpus[0].wanted), (8, 16));

@@ -1,16 +1,17 @@
 //! Calls of `kubectl logs`, one per pod, whose lines are printed as they come. The main type is [`Streams`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use khorovod::show;
 
 use crate::cli::cluster::kubectl::Kubectl;
-use crate::cli::{Failure, output::reason};
+use crate::cli::{Failure, output};
 
 /// How many lines are kept while standard output is slow.
 const BUFFER: usize = 1024;
@@ -18,6 +19,8 @@ const BUFFER: usize = 1024;
 const AHEAD: usize = 16;
 /// How long to wait before a stream of a pod that still runs is opened again.
 const PAUSE: Duration = Duration::from_secs(2);
+/// Begins each line with its time.
+const TIMES: &str = "--timestamps";
 
 /// The log of a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +37,13 @@ pub struct Log {
 /// A line, and the name that begins it; empty if there is none.
 type Line = (String, String);
 
+/// How far a log has been read: the time of its latest line, and how many lines with this time were read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Position {
+    time: String,
+    lines: usize,
+}
+
 /// The logs of the pods that are followed.
 pub struct Streams<'a> {
     kubectl: &'a Kubectl,
@@ -41,8 +51,10 @@ pub struct Streams<'a> {
     options: Vec<String>,
     most: usize,
     children: BTreeMap<String, Child>,
-    /// The threads that read their output.
-    readers: Vec<JoinHandle<()>>,
+    /// The threads that read the output of the followed pods.
+    readers: BTreeMap<String, JoinHandle<()>>,
+    /// Up to where the logs of the followed pods have been read.
+    positions: BTreeMap<String, Arc<Mutex<Position>>>,
     /// The pods that were followed before, and when their streams ended.
     closed: BTreeMap<String, Instant>,
     /// All pods that have been followed.
@@ -64,20 +76,35 @@ impl<'a> Streams<'a> {
     /// Streams of at most `most` pods at the same time.
     pub fn new(kubectl: &'a Kubectl, options: Vec<String>, most: usize) -> Self {
         let (sender, lines) = sync_channel(BUFFER);
-        let (children, readers) = (BTreeMap::new(), Vec::new());
+        let (children, readers, positions) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let (closed, known) = (BTreeMap::new(), BTreeSet::new());
-        Self { kubectl, options, most, children, readers, closed, known, sender, lines }
+        Self { kubectl, options, most, children, readers, positions, closed, known, sender, lines }
     }
 
-    /// Starts a call. If it continues an earlier one, it prints only lines that are not older than `since`.
-    fn start(&self, log: &Log, since: Option<Duration>) -> Result<Child, Failure> {
-        let since = since.map(|since| format!("--since={}s", since.as_secs() + 1));
-        let is_start = |word: &str| word.starts_with("--tail=") || word.starts_with("--since=");
-        let mut words: Vec<&str> =
-            self.options.iter().map(String::as_str).filter(|word| since.is_none() || !is_start(word)).collect();
+    /// Whether the user asked for the time of each line.
+    fn prints_times(&self) -> bool {
+        self.options.iter().any(|word| word == TIMES)
+    }
+
+    /// Starts a call that prints a whole log.
+    fn start(&self, log: &Log) -> Result<Child, Failure> {
+        let mut words: Vec<&str> = self.options.iter().map(String::as_str).collect();
         words.insert(1, &log.pod);
         words.extend(log.is_previous.then_some("--previous"));
-        words.extend(since.as_deref());
+        self.kubectl.start(&words)
+    }
+
+    /// Starts a call that follows a log, from a position if some of it was read before. The API server takes whole seconds, so that
+    /// the first lines may have been read.
+    fn start_from(&self, log: &Log, from: &Position) -> Result<Child, Failure> {
+        let is_again = !from.time.is_empty();
+        let since = format!("--since-time={}", from.time);
+        let is_start = |word: &str| word.starts_with("--tail=") || word.starts_with("--since=");
+        let mut words: Vec<&str> =
+            self.options.iter().map(String::as_str).filter(|word| !is_again || !is_start(word)).collect();
+        words.insert(1, &log.pod);
+        words.extend((!self.prints_times()).then_some(TIMES));
+        words.extend(is_again.then_some(since.as_str()));
         self.kubectl.start(&words)
     }
 
@@ -88,7 +115,7 @@ impl<'a> Streams<'a> {
         for some in logs.chunks(AHEAD) {
             let mut calls = Vec::new();
             for log in some {
-                let mut child = self.start(log, None)?;
+                let mut child = self.start(log)?;
                 let (sender, lines) = sync_channel(BUFFER);
                 let name = if is_prefixed { log.name.clone() } else { String::new() };
                 let reader = child.stdout.take().map(|stream| thread::spawn(move || pass(stream, &name, &sender)));
@@ -96,7 +123,7 @@ impl<'a> Streams<'a> {
             }
             for (log, mut child, lines, reader) in calls {
                 for line in lines {
-                    if keeps(&line.1) && !print(&line)? {
+                    if keeps(&line.1) && !output::line(&line.0, &line.1)? {
                         let _ = child.kill();
                         let _ = child.wait();
                         return Ok(Vec::new());
@@ -114,24 +141,28 @@ impl<'a> Streams<'a> {
     }
 
     /// Starts to follow pods that are not followed yet. If the stream of a pod that still runs has ended, because its container
-    /// started again or the connection was lost, it is opened again; a few lines may then be printed twice.
+    /// started again or the connection was lost, it is opened again, and continues behind the last line that was read.
     pub fn follow(&mut self, logs: &[Log]) -> Result<(), Failure> {
         self.close_ended();
         for log in logs {
             let is_again = self.known.contains(&log.pod);
             let since = self.closed.get(&log.pod).map(Instant::elapsed);
             let waits = log.has_ended || since.is_none_or(|since| since < PAUSE);
-            if self.children.len() >= self.most || self.children.contains_key(&log.pod) || is_again && waits {
+            let is_read = self.children.contains_key(&log.pod) || self.readers.contains_key(&log.pod);
+            if self.children.len() >= self.most || is_read || is_again && waits {
                 continue;
             }
             self.closed.remove(&log.pod);
-            let mut child = self.start(log, since)?;
+            let position = Arc::clone(self.positions.entry(log.pod.clone()).or_default());
+            let from = position.lock().map(|position| position.clone()).unwrap_or_default();
+            let mut child = self.start_from(log, &from)?;
             drop(child.stderr.take());
             self.known.insert(log.pod.clone());
             let name = if logs.len() > 1 || self.known.len() > 1 { log.name.clone() } else { String::new() };
             if let Some(stream) = child.stdout.take() {
-                let sender = self.sender.clone();
-                self.readers.push(thread::spawn(move || pass(stream, &name, &sender)));
+                let (sender, keeps_time) = (self.sender.clone(), self.prints_times());
+                let reader = thread::spawn(move || pass_on(stream, &name, &sender, &position, &from, keeps_time));
+                self.readers.insert(log.pod.clone(), reader);
             }
             self.children.insert(log.pod.clone(), child);
         }
@@ -147,13 +178,13 @@ impl<'a> Streams<'a> {
             }
             runs
         });
-        self.readers.retain(|reader| !reader.is_finished());
+        self.readers.retain(|_, reader| !reader.is_finished());
     }
 
     /// Prints all lines that have come. Returns false if standard output is closed.
     pub fn print(&self, keeps: &dyn Fn(&str) -> bool) -> Result<bool, Failure> {
         for line in self.lines.try_iter() {
-            if keeps(&line.1) && !print(&line)? {
+            if keeps(&line.1) && !output::line(&line.0, &line.1)? {
                 return Ok(false);
             }
         }
@@ -174,29 +205,81 @@ impl<'a> Streams<'a> {
 
 /// Sends each line of a stream, until it ends or the receiver is gone.
 fn pass(stream: impl Read, name: &str, sender: &SyncSender<Line>) {
+    each_line(stream, |line| sender.send((name.to_owned(), line)).is_ok());
+}
+
+/// Like [`pass`], for lines that begin with their time. Leaves out those up to the position `from`, and keeps `position` up to date.
+fn pass_on(
+    stream: impl Read,
+    name: &str,
+    sender: &SyncSender<Line>,
+    position: &Mutex<Position>,
+    from: &Position,
+    keeps_time: bool,
+) {
+    let mut now = Position::default();
+    each_line(stream, |line| {
+        let Some((time, text)) = line.split_once(' ').filter(|(time, _)| is_time(time)) else {
+            return sender.send((name.to_owned(), line)).is_ok();
+        };
+        if now.time == time {
+            now.lines += 1;
+        } else {
+            now = Position { time: time.to_owned(), lines: 1 };
+        }
+        if (now.time.as_str(), now.lines) <= (from.time.as_str(), from.lines) {
+            return true;
+        }
+        if let Ok(mut position) = position.lock() {
+            position.clone_from(&now);
+        }
+        sender.send((name.to_owned(), if keeps_time { line.clone() } else { text.to_owned() })).is_ok()
+    });
+}
+
+/// Whether a word is a time as Kubernetes prints it: `2026-11-26T07:00:00.123456789Z`. Two times of a node are in the order of their
+/// texts, because all have nine decimals.
+fn is_time(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    bytes.len() >= 20 && bytes[4] == b'-' && bytes[10] == b'T' && bytes[..4].iter().all(u8::is_ascii_digit)
+}
+
+/// Calls a function with each line, until it returns false.
+fn each_line(stream: impl Read, mut take: impl FnMut(String) -> bool) {
     let mut stream = BufReader::new(stream);
     let mut bytes = Vec::new();
     while stream.read_until(b'\n', &mut bytes).is_ok_and(|length| length > 0) {
         let line = String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned();
         bytes.clear();
-        if sender.send((name.to_owned(), line)).is_err() {
+        if !take(line) {
             break;
         }
     }
 }
 
-/// Prints a line, after the name of its pod if it has one. Returns false if standard output is closed.
-fn print((name, line): &Line) -> Result<bool, Failure> {
-    let mut stdout = io::stdout().lock();
-    // A file gets the bytes of the training; a terminal could be confused by them.
-    let line = if stdout.is_terminal() { show::clean_line(line) } else { line.into() };
-    let written = match name.as_str() {
-        "" => writeln!(stdout, "{line}"),
-        name => writeln!(stdout, "[{name}] {line}"),
-    };
-    match written.and_then(|()| stdout.flush()) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::File(format!("cannot write to standard output: {}", reason(&error)))),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines that come from a log, and the position behind them.
+    fn read(log: &str, from: &Position) -> (Vec<String>, Position) {
+        let (sender, lines) = sync_channel(100);
+        let position = Mutex::new(from.clone());
+        pass_on(log.as_bytes(), "", &sender, &position, from, false);
+        drop(sender);
+        (lines.iter().map(|(_, line)| line).collect(), position.into_inner().unwrap())
+    }
+
+    #[test]
+    fn a_log_continues_behind_the_last_line() {
+        let line = |second: u32, text: &str| format!("2026-11-26T07:00:0{second}.000000000Z {text}\n");
+        let first = line(1, "a") + &line(2, "b") + &line(2, "c");
+        let (lines, position) = read(&first, &Position::default());
+        assert_eq!(lines, ["a", "b", "c"]);
+        // The server sends whole seconds again, with a line of the same time that is new.
+        let again = line(2, "b") + &line(2, "c") + &line(2, "d") + &line(3, "") + "no time\n";
+        assert_eq!(read(&again, &position).0, ["d", "", "no time"]);
+        // The container has started again.
+        assert_eq!(read(&line(4, "a"), &position).0, ["a"]);
     }
 }

@@ -13,6 +13,7 @@ done
 
 began=$(printf '%(%s)T' -1) began_here=$began
 is_successor='' deaths=0 failures=0 attempts=0 failure=''
+declare -A lost=()
 # Workers refuse sessions of an earlier launcher (session.sh).
 export KHOROVOD_LAUNCHER=${KHOROVOD_POD_UID:-}
 

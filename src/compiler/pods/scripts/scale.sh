@@ -45,7 +45,6 @@ scale_up() {
 # replace_lost WAITED: starts one more worker for each one that has failed its health check, or is lost, has an address and does not
 # answer. Its node may never come back, and Kubernetes does not replace a pod of a StatefulSet while its node does not answer.
 # Called by wait_workers.
-declare -A lost=()
 unscaled=''
 replace_lost() {
   local host team short=$((needed - up)) stuck=() changed=''
@@ -53,7 +52,7 @@ replace_lost() {
   # Also in a job that never trained, if a few of its workers do not answer for long.
   if [[ -z $all_lost ]] && { [[ -n $is_successor ]] || (($1 >= 120 && 2 * up >= needed)); }; then
     all_lost=yes
-    for host in "${missing[@]}"; do lost[$host]=1; done
+    for host in "${missing[@]}"; do lost["$host"]=1; done
   fi
   for host in "${missing[@]}"; do
     # The others are about to answer.
