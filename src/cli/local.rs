@@ -133,9 +133,8 @@ impl Options {
                 "another program uses port {port} of this machine: use another one with --set ssh.port={}",
                 port.saturating_add(1)
             ),
-            None => {
-                "another program uses port 29400 or 29401 of this machine, at which torchrun listens: end it".to_owned()
-            }
+            None => "another program uses port 29400 or 29401 of this machine, at which the agents listen: end it"
+                .to_owned(),
         };
         Err(unable(report, &[fix]))
     }
@@ -175,7 +174,8 @@ fn setting<'a>(objects: &'a [Value], name: &str) -> Option<&'a str> {
 
 /// The port of sshd. None if the job uses no ssh.
 fn ssh_port(objects: &[Value]) -> Option<u16> {
-    if setting(objects, "kind")? == "torchrun" { None } else { setting(objects, "port")?.parse().ok() }
+    let is_without_ssh = matches!(setting(objects, "kind")?, "torchrun" | "jax" | "tensorflow");
+    if is_without_ssh { None } else { setting(objects, "port")?.parse().ok() }
 }
 
 /// Checks that this machine has the programs of the job.
