@@ -217,7 +217,7 @@ class Workers(Spec):
 
     groups: list[Group] | None = None
     """Heterogeneous worker groups. The fields beside `groups` are the defaults of each group. Only with
-    `launcher.runsIn: ownPod`, so not with torchrun.
+    `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
 
     Example: `[Group(name="a100", replicas=2, gpus=8)]`
     """
@@ -231,7 +231,7 @@ class Workers(Spec):
 
     spares: int | None = None
     """Workers that are ready but run no ranks until another worker is lost. Each group has its own spares. Only
-    with `launcher.runsIn: ownPod`, so not with torchrun. Default: `0`.
+    with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow. Default: `0`.
 
     Example: `1`
     """
@@ -250,8 +250,8 @@ class Workers(Spec):
     """
 
     slots_per_worker: int | None = None
-    """Ranks per worker, which MPI calls slots and torchrun `--nproc-per-node`. Default: one per GPU, at least
-    one.
+    """Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, and JAX processes. Default: one per
+    GPU, at least one.
 
     Example: `8`
     """
@@ -376,7 +376,7 @@ class Group(Spec):
 
     spares: int | None = None
     """Workers that are ready but run no ranks until another worker is lost. Each group has its own spares. Only
-    with `launcher.runsIn: ownPod`, so not with torchrun. Default: `0`.
+    with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow. Default: `0`.
 
     Example: `1`
     """
@@ -395,8 +395,8 @@ class Group(Spec):
     """
 
     slots_per_worker: int | None = None
-    """Ranks per worker, which MPI calls slots and torchrun `--nproc-per-node`. Default: one per GPU, at least
-    one.
+    """Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, and JAX processes. Default: one per
+    GPU, at least one.
 
     Example: `8`
     """
@@ -503,8 +503,8 @@ class HealthCheck(Spec):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Launcher(Spec):
-    """The program that starts the ranks, and the pod it runs in. With torchrun, and with `runsIn: firstWorker`,
-    the launcher is the pod with index 0.
+    """The program that starts the ranks, and the pod it runs in. With torchrun, jax and tensorflow, and with
+    `runsIn: firstWorker`, the launcher is the pod with index 0.
     """
 
     _names: ClassVar[Mapping[str, str]] = {
@@ -514,13 +514,16 @@ class Launcher(Spec):
         "lost_timeout": "lostTimeout",
     }
 
-    kind: Literal["mpirun", "horovodrun", "torchrun", "deepspeed", "shell"]
+    kind: Literal["mpirun", "horovodrun", "torchrun", "deepspeed", "jax", "tensorflow", "shell"]
     """The program that starts the ranks. Default: `"mpirun"`.
 
     - `"mpirun"`: The launcher of MPI.
     - `"horovodrun"`: The launcher of Horovod, static or elastic.
     - `"torchrun"`: The launcher of PyTorch, which needs no ssh.
     - `"deepspeed"`: The launcher of DeepSpeed.
+    - `"jax"`: Processes of JAX, which `jax.distributed.initialize()` connects. Needs no ssh.
+    - `"tensorflow"`: Processes of TensorFlow with `TF_CONFIG`, for `MultiWorkerMirroredStrategy`. Needs no
+    ssh.
     - `"shell"`: The command itself, in the launcher pod, with hostfile, ssh and MPI ready.
 
     Example: `"mpirun"`
@@ -545,8 +548,8 @@ class Launcher(Spec):
     """
 
     runs_in: Literal["ownPod", "firstWorker"] | None = None
-    """The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend`, torchrun
-    and `security.apiAccess: false`.
+    """The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend`,
+    torchrun, jax, tensorflow and `security.apiAccess: false`.
 
     - `"ownPod"`: A pod of its own. A Job runs the launcher and a StatefulSet the workers, which the launcher
     scales.
@@ -736,7 +739,7 @@ class Storage(Spec):
 
     per_worker: Claim | None = None
     """One PersistentVolumeClaim per worker. It stays when the job is deleted. Only with `launcher.runsIn:
-    ownPod`, so not with torchrun.
+    ownPod`, so not with torchrun, jax and tensorflow.
 
     Example: `Claim(size="100Gi")`
     """
@@ -1041,13 +1044,15 @@ class Scheduling(Spec):
         "scheduler_name": "schedulerName",
     }
 
-    gang: Literal["none", "volcano", "coscheduling"] | None = None
+    gang: Literal["none", "volcano", "coscheduling", "native"] | None = None
     """The scheduler that starts all pods or none of them. It must be installed in the cluster. Default:
     `"none"`.
 
     - `"none"`: No gang: each pod starts as soon as it fits on a node.
     - `"volcano"`: The PodGroup and the scheduler of Volcano.
     - `"coscheduling"`: The PodGroup of the scheduler plugins.
+    - `"native"`: The PodGroup and the scheduler of Kubernetes itself, 1.36 or newer with the feature gate
+    `GenericWorkload`. With the target `plain`.
     """
 
     volcano_queue: str | None = None
@@ -1116,8 +1121,8 @@ class Lifecycle(Spec):
     """
 
     final_exit_codes: list[int] | None = None
-    """Exit codes of the training after which no further attempt starts. Not with torchrun, which does not pass
-    on the exit codes of its ranks.
+    """Exit codes of the training after which no further attempt starts. Not with torchrun, jax and tensorflow,
+    whose agents do not pass on the exit codes of their ranks.
 
     Example: `[2, 64]`
     """
@@ -1152,7 +1157,8 @@ class Lifecycle(Spec):
 class Checkpoint(Spec):
     """The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended
     (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. Under
-    Slurm, it gets them before the time limit. Your program chooses where it saves checkpoints, and loads the
+    Slurm, it gets the signal `gracePeriod` before the script ends the training: half a minute before
+    `slurm.time`, or at `lifecycle.deadline`. Your program chooses where it saves checkpoints, and loads the
     newest one at its start.
     """
 
@@ -1426,7 +1432,8 @@ class Slurm(Spec):
     """
 
     time: str | None = None
-    """The time limit. Default: `lifecycle.deadline` plus one minute, else the limit of the partition.
+    """The time limit. Half a minute before it, or at `lifecycle.deadline` if that is earlier, the script ends
+    the ranks. Default: `lifecycle.deadline` plus one minute, else the limit of the partition.
 
     Example: `"8h"`
     """
@@ -1486,7 +1493,9 @@ class Slurm(Spec):
     """
 
     setup: str | None = None
-    """Bash that prepares the environment, after the modules and before the ranks start.
+    """Bash that prepares the environment, after the modules and before the ranks start. It runs once each time
+    Slurm starts the job, on the first node, and not again for each attempt. The ranks of all nodes get the
+    variables that it exports.
 
     Example: `"source ~/venv/bin/activate"`
     """
@@ -1511,7 +1520,7 @@ class Srun(Spec):
 
     mpi: str | None = None
     """The type of MPI for srun, from `srun --mpi=list`; `none` if the ranks do not use MPI. Default: that of the
-    cluster.
+    cluster. If that offers no process management interface, the job ends with code 42.
 
     Example: `"pmix"`
     """
@@ -1696,7 +1705,7 @@ class TrainingJobFields(Spec):
     Example: `Workers(replicas=4, gpus=8)`
     """
 
-    launcher: Literal["mpirun", "horovodrun", "torchrun", "deepspeed", "shell"] | Launcher | None = None
+    launcher: Literal["mpirun", "horovodrun", "torchrun", "deepspeed", "jax", "tensorflow", "shell"] | Launcher | None = None
     """The program that starts the ranks: its name, or a map with its options and the pod it runs in. Default:
     `mpirun`.
 
@@ -1704,6 +1713,9 @@ class TrainingJobFields(Spec):
     - `"horovodrun"`: The launcher of Horovod, static or elastic.
     - `"torchrun"`: The launcher of PyTorch, which needs no ssh.
     - `"deepspeed"`: The launcher of DeepSpeed.
+    - `"jax"`: Processes of JAX, which `jax.distributed.initialize()` connects. Needs no ssh.
+    - `"tensorflow"`: Processes of TensorFlow with `TF_CONFIG`, for `MultiWorkerMirroredStrategy`. Needs no
+    ssh.
     - `"shell"`: The command itself, in the launcher pod, with hostfile, ssh and MPI ready.
 
     Example: `"torchrun"` or `Launcher(kind="mpirun", mpi="mpich")`
@@ -1782,7 +1794,7 @@ class JobOptions(TypedDict, total=False):
     working_dir: str
     env: Mapping[str, str | EnvSource]
     env_from: list[EnvFrom]
-    launcher: Literal["mpirun", "horovodrun", "torchrun", "deepspeed", "shell"] | Launcher
+    launcher: Literal["mpirun", "horovodrun", "torchrun", "deepspeed", "jax", "tensorflow", "shell"] | Launcher
     ssh: Ssh
     collective: Collective
     storage: list[Storage]
