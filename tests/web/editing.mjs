@@ -288,6 +288,23 @@ test("a draft is never lost: reload, examples, links, tabs", async () => {
   await server.close();
 });
 
+test("secrets stay in the tab: the stored draft has none", async () => {
+  const server = await serve();
+  const spec = `kind: TrainingJob\nspec:\n  env:\n    HF_TOKEN: hf_${"a".repeat(34)}\n    DB_PASSWORD: rosebud\n`;
+  const page = await open(server, { spec });
+  await page.reload();
+  await ready(page);
+  same(await text(page), spec, "the draft of the tab");
+  const stored = await page.evaluate(() => JSON.stringify(localStorage));
+  check(!stored.includes("rosebud") && !stored.includes("hf_aaa"), stored);
+  const other = await page.context().newPage();
+  await other.goto(server.address);
+  await ready(other);
+  const masked = "kind: TrainingJob\nspec:\n  env:\n    HF_TOKEN: …\n    DB_PASSWORD: …\n";
+  same(await text(other), masked, "the draft in another tab");
+  await server.close();
+});
+
 test("a link opens beside the draft, with a way back", async () => {
   const server = await serve();
   const context = { permissions: ["clipboard-read", "clipboard-write"] };

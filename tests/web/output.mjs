@@ -120,10 +120,19 @@ test("the page warns about a link that cannot be copied or contains a Secret", a
     return page.innerText("#status");
   };
   const [, smallest] = examples.find(([name]) => name === "smallest");
-  check(
-    /contains a Secret/.test(await shareStatus(`${smallest}---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\n`)),
-    "a Secret",
-  );
+  const secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {db: rosebud}\n";
+  const key = "-----BEGIN OPENSSH PRIVATE KEY-----\n        b3BlbnNz\n        -----END OPENSSH PRIVATE KEY-----";
+  for (const [more, warning] of [
+    [secret, /looks like a secret: db \(line \d+\)/],
+    ["  env:\n    AWS_SECRET_ACCESS_KEY: wJalrXUtnFEMI\n", /AWS_SECRET_ACCESS_KEY \(line \d+\)/],
+    [`  code:\n    files:\n      id: |\n        ${key}\n`, /a private key \(line \d+\)/],
+    // While a line is written, the spec cannot be read.
+    ["  env: {A: [\n    HF_TOKEN: abc\n", /HF_TOKEN \(line \d+\)/],
+  ]) {
+    const status = await shareStatus(smallest + more);
+    check(warning.test(status) && /Send it only to/.test(status), `${more}: ${status}`);
+  }
+  check(/in the link itself/.test(await shareStatus(smallest)), "no warning without a secret");
   check(/too long/.test(await shareStatus(`${smallest}${"# long\n".repeat(700_000)}`)), "4 MiB and more");
   await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
   check(/in the address bar/.test(await shareStatus(smallest)), "no clipboard");

@@ -2,8 +2,8 @@
 import { strToU8, zipSync } from "fflate";
 import { asError, type Compiled, type Compiler, decode } from "./compiler";
 import { h, markup } from "./dom";
-import { encodeSpec, LONG_LINK } from "./link";
-import type { Report } from "./wire/types";
+import { encodeSpec, LONG_LINK, secretWarning } from "./link";
+import type { Report, Secrets } from "./wire/types";
 
 /** Downloads are kept in memory this long, in ms: the browser reads them after the click. */
 const DOWNLOAD_TIME = 10_000;
@@ -11,6 +11,8 @@ const DOWNLOAD_TIME = 10_000;
 interface Context {
   compiler: () => Compiler;
   spec: () => string;
+  /** The values of a spec that look like secrets. */
+  secrets: (spec: string) => Secrets;
 }
 
 export class Apply {
@@ -138,13 +140,13 @@ export class Apply {
     const spec = this.context.spec();
     const fragment = encodeSpec(spec);
     if (fragment === undefined) return "The spec is too long for a link: download it under Apply.";
+    const warning = secretWarning(spec, this.context.secrets(spec));
     const link = `${location.origin}${location.pathname}${fragment}`;
     if (!(await this.copy(link, ""))) {
       history.replaceState(null, "", link);
-      return "The browser does not allow this page to copy; the link is in the address bar.";
+      return `The browser does not allow this page to copy; the link is in the address bar. ${warning}`;
     }
-    if (/^kind: *["']?Secret\b/m.test(spec))
-      return "Link copied. It contains a Secret: send it only to people who may read that Secret.";
+    if (warning) return `Link copied. ${warning}`;
     if (link.length <= LONG_LINK) return "Link copied. The spec is in the link itself, not on a server.";
     return `Link copied. It is ${Math.round(link.length / 1_000)} kB long; mail and chat programs may cut it.`;
   }

@@ -1,5 +1,5 @@
 // Runs the compiler, which is a WebAssembly module: in a worker, or in the page's thread if that is quick.
-import { draw, initSync, preview } from "../pkg/khorovod_web.js";
+import { draw, initSync, preview, secrets } from "../pkg/khorovod_web.js";
 import { type Check, nullable, parse } from "./wire/check";
 import * as wire from "./wire/types";
 import type { Answer, Call, Request } from "./worker";
@@ -98,6 +98,11 @@ export class Compiler {
   /** Returns what each problem code means. */
   async codes(): Promise<wire.Codes> {
     return parse(wire.checkCodes, await this.askText({ name: "codes" }));
+  }
+
+  /** Returns the values of a text that look like secrets; undefined if the module is not loaded in this thread. */
+  secrets(text: string): wire.Secrets | undefined {
+    return this.ownMemory && parse(wire.checkSecrets, secrets(text));
   }
 
   /** Returns the systems whose files can be imported. */

@@ -8,7 +8,7 @@ import { Drafts, titleOf } from "./drafts";
 import { Editor } from "./editor";
 import { examples, smallest, summaryOf } from "./examples";
 import { ImportDialog } from "./import";
-import { decodeSpec } from "./link";
+import { decodeSpec, maskSecrets } from "./link";
 import { Objects } from "./objects";
 import { Picture } from "./picture";
 import { changeList, gpus, plan } from "./plan";
@@ -21,6 +21,8 @@ const VIEWS = ["picture", "plan", "objects", "apply"] as const;
 type View = (typeof VIEWS)[number];
 /** At most this many jobs have a plan in the page. */
 const PLANS = 20;
+/** How long the result of an action is shown, in ms. */
+const ANNOUNCED = 12_000;
 
 const NO_WEBASSEMBLY =
   "This browser has no WebAssembly, or it is switched off; the preview needs it. You can still edit the spec here; " +
@@ -48,6 +50,10 @@ export class Page {
   private isDrawing = false;
   /** How many previews were shown. Tests wait for it to change. */
   private shown = 0;
+  /** The problems in numbers. */
+  private status = "";
+  /** Ends the message that is shown in the place of the status. */
+  private announcement: ReturnType<typeof setTimeout> | undefined;
 
   private readonly editor: Editor;
   private readonly problems: ProblemList;
@@ -55,7 +61,9 @@ export class Page {
   private readonly objects: Objects;
   private readonly apply: Apply;
   private readonly importDialog: ImportDialog;
-  private readonly drafts = new Drafts(storage("localStorage"), storage("sessionStorage"));
+  private readonly drafts = new Drafts(storage("localStorage"), storage("sessionStorage"), (spec) => this.masked(spec));
+  /** The page runs without a compiler. */
+  private hasFailed = false;
   private readonly changesSinceBase = h("div", { class: "base" });
 
   constructor() {
@@ -76,7 +84,11 @@ export class Page {
       (job, field) => this.rangeOf(job, field),
       (range) => this.highlight(range),
     );
-    const context = { compiler: () => this.loadedCompiler(), spec: () => this.editor.text };
+    const context = {
+      compiler: () => this.loadedCompiler(),
+      spec: () => this.editor.text,
+      secrets: (spec: string) => this.compiler?.secrets(spec) ?? [],
+    };
     this.apply = new Apply(byId("view-apply"), context, () => {
       this.stale.add("apply");
       this.drawView();
@@ -130,6 +142,12 @@ export class Page {
   private loadedCompiler(): Compiler {
     if (!this.compiler) throw new Error("the compiler is not loaded yet");
     return this.compiler;
+  }
+
+  /** A spec without the values that look like secrets; undefined while the compiler, which finds them, is not loaded. */
+  private masked(spec: string): string | undefined {
+    const secrets = this.hasFailed ? [] : this.compiler?.secrets(spec);
+    return secrets && maskSecrets(spec, secrets);
   }
 
   private specChanged(spec: string, byUser: boolean) {
@@ -316,7 +334,16 @@ export class Page {
   }
 
   private setStatus(text: string) {
+    clearTimeout(this.announcement);
+    this.status = text;
     setText(byId("status"), text);
+  }
+
+  /** Shows the result of an action for a while, in the place of the status. */
+  private announce(text: string) {
+    clearTimeout(this.announcement);
+    setText(byId("status"), text);
+    this.announcement = setTimeout(() => setText(byId("status"), this.status), ANNOUNCED);
   }
 
   private openView(next: View, focus = false) {
@@ -355,7 +382,7 @@ export class Page {
     });
     this.fillExamples();
     byId("import-open").addEventListener("click", () => void this.importDialog.open());
-    byId("share").addEventListener("click", () => void this.apply.share().then((text) => this.setStatus(text)));
+    byId("share").addEventListener("click", () => void this.apply.share().then((text) => this.announce(text)));
     addEventListener("hashchange", () => {
       const spec = this.specOfLink();
       if (spec !== undefined && spec !== this.editor.text) this.openLinked(spec);
@@ -415,6 +442,7 @@ export class Page {
 
   /** Shows why the preview does not run. */
   private fail(...texts: string[]) {
+    this.hasFailed = true;
     byId("broken").replaceChildren(...texts.flatMap((text) => markup(text)));
     byId("broken").hidden = false;
     this.setStatus("not running");

@@ -491,6 +491,24 @@ export const checkCode: c.Check<Code> = c.object({
 export type Codes = Record<string, Code>;
 export const checkCodes: c.Check<Codes> = c.record(checkCode);
 
+/** A value of a text that looks like a secret. */
+export interface FoundSecret {
+  /** The name of its variable in backquotes, or `an access token` or `a private key`. */
+  what: string;
+  /** The start of the value, in UTF-16 code units. */
+  from: number;
+  /** The end of the value, in UTF-16 code units. */
+  to: number;
+}
+export const checkFoundSecret: c.Check<FoundSecret> = c.object({
+  what: c.string,
+  from: c.number,
+  to: c.number,
+});
+
+export type Secrets = FoundSecret[];
+export const checkSecrets: c.Check<Secrets> = c.array(checkFoundSecret);
+
 /** A system whose files can be imported. */
 export interface System {
   /** Its name, as `khorovod import` takes it. */

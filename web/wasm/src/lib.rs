@@ -9,7 +9,7 @@ mod offsets;
 use khorovod::problem::{self, Problems};
 use khorovod::{Inputs, Keys, Origin, Text, picture, report};
 use khorovod_web_wire::{
-    Code, Codes, Compiled, Files, Map, Picture, PictureItem, PlacedText, Preview, Problem, RenderedDocument,
+    Code, Codes, Compiled, Files, FoundSecret, Map, Picture, PictureItem, PlacedText, Preview, Problem, RenderedDocument,
     RenderedFile, Severity,
 };
 use khorovod_web_wire::{json, packed};
@@ -53,6 +53,18 @@ pub fn preview(spec: String, width: u32) -> Vec<u8> {
 pub fn draw(spec: String, width: u32) -> String {
     let found = khorovod::preview(&text(spec), &inputs(Keys::Masked), 1);
     json(&found.ok().and_then(|found| found.jobs.first().map(|job| drawn(job, width))))
+}
+
+/// Finds the values of a text that look like secrets: a list of [`FoundSecret`] as JSON.
+#[wasm_bindgen]
+pub fn secrets(text: &str) -> String {
+    let offsets = Offsets::new(text);
+    let found = khorovod::find_secrets(text).into_iter().map(|one| FoundSecret {
+        what: one.what,
+        from: offsets.utf16(one.range.start),
+        to: offsets.utf16(one.range.end),
+    });
+    json(&found.collect::<Vec<_>>())
 }
 
 /// Renders the objects to apply: [`Files`] as JSON, then a newline and their text. A seed of 32 bytes makes the ssh keys;
@@ -224,6 +236,15 @@ mod tests {
         assert!(narrow["height"].as_u64() > picture["height"].as_u64());
         assert_eq!(unpacked(preview(JOB.to_owned(), 0)).0["compiled"]["picture"], Value::Null);
         assert_eq!(draw(JOB.replace("gpus", "gpu"), 640), "null");
+    }
+
+    #[test]
+    fn secrets_have_utf16_offsets() {
+        let text = "# ä𝄞\nenv: {DB_PASSWORD: 'ä𝄞 x'}\n";
+        let found: Value = serde_json::from_str(&secrets(text)).unwrap();
+        assert_eq!(found[0]["what"], "`DB_PASSWORD`");
+        assert_eq!(slice(text, [&found[0]["from"], &found[0]["to"]]), "'ä𝄞 x'");
+        assert_eq!(secrets(JOB), "[]");
     }
 
     #[test]

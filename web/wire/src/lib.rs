@@ -137,6 +137,18 @@ pub struct PlacedText<'a> {
     pub text: &'a str,
 }
 
+/// A value of a text that looks like a secret.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct FoundSecret {
+    /// The name of its variable in backquotes, or `an access token` or `a private key`.
+    pub what: String,
+    /// The start of the value, in UTF-16 code units.
+    pub from: usize,
+    /// The end of the value, in UTF-16 code units.
+    pub to: usize,
+}
+
 /// The rendered objects as files. The rendered text follows the JSON.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
