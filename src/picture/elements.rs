@@ -21,3 +21,43 @@ pub fn rect(svg: &mut String, at: u32, [width, height]: [u32; 2], radius: u32, c
 pub fn path(svg: &mut String, class: &str, path: &str) {
     let _ = write!(svg, r"<path d='{path}' class='{class}'/>");
 }
+
+/// A length, rounded to a tenth of a pixel.
+pub fn tenths(length: f64) -> f64 {
+    let rounded = (length * 10.0).round() / 10.0;
+    // Not a negative zero.
+    if rounded == 0.0 { 0.0 } else { rounded }
+}
+
+/// Numbers in one text element that places each digit, because texts are what takes a browser longest.
+#[derive(Default)]
+pub struct Numbers {
+    digits: String,
+    xs: String,
+    ys: String,
+}
+
+impl Numbers {
+    /// The distance between two digits.
+    const DIGIT: f64 = 6.6;
+
+    /// Adds a number that is centred at `x`, with its base line at `y`.
+    pub fn push(&mut self, number: &str, [x, y]: [f64; 2]) {
+        let mut digit_x = x - Self::DIGIT * (number.bytes().map(|_| 1.0).sum::<f64>() - 1.0) / 2.0;
+        for _ in number.bytes() {
+            let _ = write!(self.xs, "{} ", tenths(digit_x));
+            let _ = write!(self.ys, "{} ", tenths(y));
+            digit_x += Self::DIGIT;
+        }
+        self.digits.push_str(number);
+    }
+
+    /// Appends the numbers. Screen readers skip them: a description of the picture has them.
+    pub fn write(&self, svg: &mut String, class: &str) {
+        if !self.digits.is_empty() {
+            let Self { digits, xs, ys } = self;
+            let (xs, ys) = (xs.trim_end(), ys.trim_end());
+            let _ = write!(svg, r"<text x='{xs}' y='{ys}' class='{class} middle' aria-hidden='true'>{digits}</text>");
+        }
+    }
+}

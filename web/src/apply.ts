@@ -1,10 +1,13 @@
 // The view "Apply": what to download, what to copy, and the commands to run.
 import { strToU8, zipSync } from "fflate";
+import { bookAddress, bookLink } from "./book";
 import { asError, type Compiled, type Compiler, decode } from "./compiler";
 import { h, markup } from "./dom";
 import { encodeSpec, LONG_LINK, secretWarning } from "./link";
 import type { Report, Secrets } from "./wire/types";
 
+/** The page on installation. */
+const INSTALL = "docs/install.html";
 /** Downloads are kept in memory this long, in ms: the browser reads them after the click. */
 const DOWNLOAD_TIME = 10_000;
 
@@ -108,7 +111,12 @@ export class Apply {
         `${helm} khorovod-post-render`,
       ),
       h("h2", {}, "Install the command"),
-      h("p", {}, ...markup(command), ...installLink()),
+      h(
+        "p",
+        {},
+        ...markup(command),
+        ...(bookAddress(INSTALL) ? [" ", ...bookLink(INSTALL, "packages, images and other ways")] : []),
+      ),
       this.command("cargo install --locked --path ."),
     ];
   }
@@ -195,7 +203,8 @@ export class Apply {
     this.save(name, strToU8(text), "text/yaml");
   }
 
-  private save(name: string, bytes: Uint8Array, type: string) {
+  /** Downloads bytes as a file. */
+  save(name: string, bytes: Uint8Array, type: string) {
     const address = URL.createObjectURL(new Blob([new Uint8Array(bytes)], { type }));
     h("a", { href: address, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(address), DOWNLOAD_TIME);
@@ -213,11 +222,4 @@ function keygen(secret: string, namespace: string | null): string {
 function fileName(jobs: Report[]): string {
   const [first, ...others] = jobs;
   return first && !others.length ? first.job : "jobs";
-}
-
-/** A link to the book's page on installation, if this page is a part of the book. */
-function installLink(): (Node | string)[] {
-  const book = /^(.*\/)web\/dist\/(index\.html)?$/.exec(location.pathname);
-  if (!book) return [];
-  return [" ", h("a", { href: `${book[1]}docs/install.html`, target: "_top" }, "packages, images and other ways")];
 }

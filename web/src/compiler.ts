@@ -84,7 +84,12 @@ export class Compiler {
     return { ...json, rendered };
   }
 
-  /** Draws the first job of a spec with a width in CSS pixels. Returns null if the spec has no job. */
+  /** Draws the jobs of a spec as an SVG file; empty if the spec has errors. */
+  svg(spec: string): Promise<string> {
+    return this.askText({ name: "svg", spec });
+  }
+
+  /** Draws the jobs of a spec with a width in CSS pixels. Returns null if the spec has errors. */
   async draw(spec: string, width: number): Promise<wire.Picture | null> {
     const json = this.isQuick(spec) ? draw(spec, width) : await this.askText({ name: "draw", spec, width });
     return parse(nullable(wire.checkPicture), json);

@@ -62,6 +62,11 @@ export class Drafts {
     set(this.tab, OPENED, spec);
   }
 
+  /** Whether the tab shows this spec, which was opened and not edited. */
+  isOpened(spec: string): boolean {
+    return get(this.tab, OPENED) === spec;
+  }
+
   /** The tab shows this draft and goes on with it. */
   continue({ id, spec }: StoredDraft) {
     this.open(spec);

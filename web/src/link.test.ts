@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decodeSpec, encodeSpec, maskSecrets, secretWarning } from "./link";
+import { decodePermalink, decodeSpec, encodePermalink, encodeSpec, maskSecrets, secretWarning } from "./link";
 
 describe("a link", () => {
   it.each(["", "kind: TrainingJob\n", "# ä𝄞\n", "x".repeat(100_000)])("brings a spec back", (spec) => {
@@ -44,4 +44,10 @@ describe("secrets", () => {
     expect(secretWarning(spec, found)).toContain("secrets: PASSWORD (line 2), an access token (line 3). ");
     expect(secretWarning(spec, [...found, ...found])).toContain(", 1 more. ");
   });
+});
+
+it("names an example and a view", () => {
+  expect(decodePermalink(encodePermalink("elastic", "plan"))).toEqual({ example: "elastic", view: "plan" });
+  expect(decodePermalink("#view=objects")).toEqual({ view: "objects" });
+  expect(decodePermalink("#spec=abc")).toEqual({});
 });

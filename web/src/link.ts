@@ -27,6 +27,17 @@ export function decodeSpec(fragment: string): string | undefined {
   return strFromU8(inflateSync(bytes, { out: new Uint8Array(Math.min(MAX_BYTES, bytes.length * 1_030 + 64)) }));
 }
 
+/** The example and the view that a fragment such as `#example=elastic&view=plan` names. */
+export function decodePermalink(fragment: string): { example?: string; view?: string } {
+  const named = new URLSearchParams(fragment.slice(1));
+  const [example, view] = [named.get("example"), named.get("view")];
+  return { ...(example === null ? {} : { example }), ...(view === null ? {} : { view }) };
+}
+
+/** The fragment that names an example and a view. */
+export const encodePermalink = (example: string, view: string) =>
+  `#example=${encodeURIComponent(example)}&view=${view}`;
+
 /** Replaces the values that look like secrets by `…`. */
 export function maskSecrets(spec: string, secrets: Secrets): string {
   let masked = "";

@@ -69,7 +69,9 @@ fn find_variables(node: &Node, found: &mut Vec<FoundSecret>) {
             }
             for entry in entries {
                 if let ("env", Kind::Map(variables)) = (entry.key.as_str(), &entry.value.kind) {
-                    variables.iter().for_each(|one| push_variable(&one.key, &one.value, found));
+                    for one in variables {
+                        push_variable(&one.key, &one.value, found);
+                    }
                 }
                 find_variables(&entry.value, found);
             }
@@ -185,10 +187,10 @@ mod tests {
             found(&format!("spec:\n  env:\n    {key}\n  command: [a\n")),
             [("`AWS_SECRET_ACCESS_KEY`".to_owned(), "wJalrXUtnFEMI/K7MDENG")]
         );
-        assert_eq!(found("spec: {env: {db_password: 'ro se', LR: 1, MAX_TOKENS: 5, HF_TOKEN: ''}}"), [(
-            "`db_password`".to_owned(),
-            "'ro se'"
-        )]);
+        assert_eq!(
+            found("spec: {env: {db_password: 'ro se', LR: 1, MAX_TOKENS: 5, HF_TOKEN: ''}}"),
+            [("`db_password`".to_owned(), "'ro se'")]
+        );
         let reference = "spec: {env: {HF_TOKEN: {secretKeyRef: {name: hf, key: token}}}, ssh: {secretName: my-keys}}";
         assert_eq!(found(reference), []);
         assert_eq!(found("a: [{name: API_KEY, value: abc}, {name: LR, value: abc}]").len(), 1);
@@ -210,10 +212,10 @@ mod tests {
         let text = format!("files:\n  id: |\n    {key}\n  other: 1\n");
         let all: Vec<_> = found(&text).into_iter().map(|(what, value)| (what, value.to_owned())).collect();
         assert_eq!(all, only("a private key", key));
-        assert_eq!(found("x: |\n  export DB_PASSWORD=rosebud\n  export HF_TOKEN=$TOKEN\n"), [(
-            "`DB_PASSWORD`".to_owned(),
-            "rosebud"
-        )]);
+        assert_eq!(
+            found("x: |\n  export DB_PASSWORD=rosebud\n  export HF_TOKEN=$TOKEN\n"),
+            [("`DB_PASSWORD`".to_owned(), "rosebud")]
+        );
     }
 
     #[test]
