@@ -2,7 +2,7 @@
 //!
 //! Attributes are in single quotes, which JSON does not escape.
 
-use std::fmt::Write;
+use std::fmt::{self, Display, Write};
 
 use super::text::Escaped;
 
@@ -23,10 +23,20 @@ pub fn path(svg: &mut String, class: &str, path: &str) {
 }
 
 /// A length, rounded to a tenth of a pixel.
-pub fn tenths(length: f64) -> f64 {
-    let rounded = (length * 10.0).round() / 10.0;
-    // Not a negative zero.
-    if rounded == 0.0 { 0.0 } else { rounded }
+#[derive(Clone, Copy)]
+pub struct Tenths(i32);
+
+impl Display for Tenths {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, whole, rest) = (if self.0 < 0 { "-" } else { "" }, self.0.abs() / 10, self.0.abs() % 10);
+        if rest == 0 { write!(out, "{sign}{whole}") } else { write!(out, "{sign}{whole}.{rest}") }
+    }
+}
+
+/// Rounds a length to a tenth of a pixel.
+#[expect(clippy::cast_possible_truncation, reason = "a picture is at most 10,000 pixels wide")]
+pub fn tenths(length: f64) -> Tenths {
+    Tenths((length * 10.0).round() as i32)
 }
 
 /// Numbers in one text element that places each digit, because texts are what takes a browser longest.
@@ -59,5 +69,16 @@ impl Numbers {
             let (xs, ys) = (xs.trim_end(), ys.trim_end());
             let _ = write!(svg, r"<text x='{xs}' y='{ys}' class='{class} middle' aria-hidden='true'>{digits}</text>");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_a_digit_after_the_point_only_if_they_need_one() {
+        let texts = [0.0, -0.04, 0.05, 12.0, -3.16, 99.96].map(|length| tenths(length).to_string());
+        assert_eq!(texts, ["0", "0", "0.1", "12", "-3.2", "100"]);
     }
 }

@@ -168,8 +168,8 @@ impl Layout<'_> {
     fn write_centre(&self, svg: &mut String, size: u32, is_ordered: bool) {
         let over = self.connection(Peer::Workers, Peer::Workers).unwrap_or_default();
         let text =
-            format!("{over} pass from rank to rank{}", if is_ordered { "" } else { ", in an order set at the start" });
-        let lines = wrap(&text, size * 40 / 100, 11, 4);
+            format!("{over} pass from rank to rank{}", if is_ordered { "" } else { "; the run sets their order" });
+        let lines = wrap(&text, size * 44 / 100, 11, 5);
         let mut y = size / 2 - u32::try_from(lines.len()).unwrap_or_default() * 7;
         label(svg, size / 2, y, "strong middle", &count(self.report.ranks, "rank"));
         for line in lines {

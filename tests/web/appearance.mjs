@@ -12,6 +12,7 @@ const wrong = smallest
 /** States of the page: name, spec, view, and a further action. */
 const STATES = [
   ["smallest", smallest, "picture"],
+  ["empty", "", "picture"],
   ["one-worker", smallest.replace("replicas: 4", "replicas: 1"), "picture"],
   ["forty-workers", smallest.replace("replicas: 4", "replicas: 40"), "picture"],
   ["thousand-workers", smallest.replace("replicas: 4", "replicas: 1000"), "picture"],
@@ -212,6 +213,29 @@ test("at 200 % zoom a pane fills the screen", async () => {
   await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
   const height = await page.evaluate(() => document.querySelector("#spec").getBoundingClientRect().height);
   check(height >= 390, `the pane has ${height} px`);
+  await server.close();
+});
+
+test("the border between spec and result moves, and stays there", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: smallest });
+  const width = () => page.evaluate(() => Math.round(document.querySelector("#spec").getBoundingClientRect().width));
+  const before = await width();
+  const { x, y, width: thickness } = await page.locator("#split").boundingBox();
+  await page.mouse.move(x + thickness / 2, y + 200);
+  await page.mouse.down();
+  await page.mouse.move(400, y + 220);
+  await page.mouse.up();
+  check(Math.abs((await width()) - 400) < 8 && before > 500, `${before} → ${await width()}`);
+  await page.locator("#split").focus();
+  await page.keyboard.press("ArrowRight");
+  const after = await width();
+  check(after > 410, `the arrow key: ${after}`);
+  await page.reload();
+  await page.waitForSelector("html[data-ready]");
+  same(await width(), after, "after a reload");
+  await page.locator("#split").dblclick();
+  same(await width(), before, "after a double click");
   await server.close();
 });
 

@@ -107,6 +107,10 @@ test("an empty editor offers a first job", async () => {
     [false, ""],
     "the view and the sum of the last job",
   );
+  same(await listed(page), [], "an empty spec is not a mistake");
+  await after(page, () => page.locator(".card", { hasText: "elastic" }).click());
+  check((await text(page)).includes("launcher: horovodrun"), "the example of a card");
+  await write(page, "");
   await after(page, () => page.getByRole("button", { name: "Start from the smallest job" }).click());
   same(await listed(page), [], await text(page));
   check(await page.locator("#view-picture").isVisible(), "the picture is back");

@@ -33,6 +33,10 @@ test("each part of the picture shows what is behind it", async () => {
     ["worker 2", `mnist-${run}-worker-2.mnist`, "8", "16–23; rank 23 passes gradients to rank 24", "workers"],
     "a worker",
   );
+  const [part, panel] = await page.evaluate(() =>
+    ['[data-key="worker 0 2"]', ".details"].map((one) => document.querySelector(one).getBoundingClientRect()),
+  );
+  check(part.bottom <= panel.top, `the details cover the worker: ${part.bottom}, ${panel.top}`);
   check(worker.objects.includes(`StatefulSet mnist-${run}-worker`), worker.objects);
   const marked = await page.locator("#editor .origin").allInnerTexts();
   check(marked.length === 1 && marked[0].includes("workers:"), `the lines of the spec: ${marked}`);

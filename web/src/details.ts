@@ -24,7 +24,7 @@ export class Details {
   });
 
   constructor(
-    parent: HTMLElement,
+    private readonly parent: HTMLElement,
     private readonly actions: Actions,
   ) {
     parent.append(this.panel);
@@ -33,10 +33,13 @@ export class Details {
     });
   }
 
-  /** Shows what is behind a part. */
-  open(compiled: Compiled, part: Part) {
+  /** Shows what is behind a part, and scrolls so that the panel does not cover it. */
+  open(compiled: Compiled, part: Part, element: Element | null) {
     this.part = part;
     this.show(compiled);
+    if (this.panel.hidden || !element) return;
+    const covered = element.getBoundingClientRect().bottom + 8 - this.panel.getBoundingClientRect().top;
+    if (covered > 0) this.parent.scrollBy({ top: covered });
   }
 
   /** Shows the same part of another state; closes if there is nothing to show. */

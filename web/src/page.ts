@@ -17,6 +17,7 @@ import { pngOf } from "./png";
 import { changeList, gpus, plan } from "./plan";
 import { ProblemList, summarize, worstOf } from "./problems";
 import { checkSchema, Fields } from "./schema";
+import { makeSplit } from "./split";
 import { parse } from "./wire/check";
 import type { Preview, Report } from "./wire/types";
 
@@ -24,6 +25,8 @@ const VIEWS = ["picture", "plan", "objects", "apply"] as const;
 type View = (typeof VIEWS)[number];
 /** At most this many jobs have a plan in the page. */
 const PLANS = 20;
+/** The examples that an empty page offers. */
+const FIRST_EXAMPLES = ["smallest", "torchrun", "elastic", "self-healing", "deepspeed", "s3"];
 /** The largest file that is opened, in bytes. */
 const MAX_FILE = 16 << 20;
 /** How long the spec has errors until the result is marked as an earlier one, in ms. */
@@ -130,6 +133,7 @@ export class Page {
   /** Shows the first spec, then loads the compiler and the schema. */
   async start() {
     keepVersion();
+    makeSplit(storage("localStorage"));
     this.listen();
     this.showPane("spec");
     this.openView(VIEWS.find((view) => view === decodePermalink(location.hash).view) ?? "picture");
@@ -259,24 +263,28 @@ export class Page {
   private showPreview(spec: string, preview: Preview, compiled: Compiled | undefined) {
     // The spec has changed since; the preview of the new one is on its way.
     if (spec !== this.editor.text) return;
-    this.editor.showProblems(preview.problems);
-    this.problems.show(preview);
-    const noJob = preview.problems.find((problem) => problem.code === "no-training-job");
-    if (noJob && !noJob.fix) void this.suggestStart(spec);
+    const isEmpty = !spec.trim();
+    // An empty spec is a start, not a mistake.
+    const found = isEmpty ? { problems: [], more: 0 } : preview;
+    this.editor.showProblems(found.problems);
+    this.problems.show(found);
+    const noJob = found.problems.find((problem) => problem.code === "no-training-job");
+    if (isEmpty || (noJob && !noJob.fix)) void this.suggestStart(spec);
     if (compiled) {
       this.current = { spec, compiled };
       if (!this.base) this.setBase(this.current);
       for (const view of VIEWS) this.stale.add(view);
     }
     // An empty spec shows nothing, not the last job.
-    const blank = !this.current || !spec.trim();
+    const blank = !this.current || isEmpty;
     byId("result").classList.toggle("blank", blank);
     setVisible(byId("nothing"), blank);
+    setVisible(byId("start"), isEmpty);
     this.markStale(!compiled && !blank);
     setText(byId("sum"), blank || !this.current ? "" : total(this.current.compiled));
     this.drawView();
-    this.setStatus(summarize(preview));
-    const worst = worstOf(preview);
+    this.setStatus(isEmpty ? "" : summarize(found));
+    const worst = worstOf(found);
     if (byId("status").dataset["worst"] !== worst) byId("status").dataset["worst"] = worst;
     const name = this.current?.compiled.jobs[0]?.job;
     const title = name && !blank ? `${name} – khorovod preview` : "khorovod preview";
@@ -312,7 +320,7 @@ export class Page {
   /** Shows what is behind a part of the picture, and marks its lines. */
   private partChosen(part: Part) {
     if (!this.current) return;
-    this.details.open(this.current.compiled, part);
+    this.details.open(this.current.compiled, part, this.picture.elementOf(part));
     const range = this.rangeOf(part.item.job, part.item.field ?? "");
     if (range) this.editor.highlight(range);
   }
@@ -535,6 +543,7 @@ export class Page {
       else drafts.remove();
     };
     listDrafts();
+    this.fillStart();
     // Before the list opens: other tabs may have stored drafts.
     select.addEventListener("pointerdown", listDrafts);
     select.addEventListener("focus", listDrafts);
@@ -550,6 +559,32 @@ export class Page {
       }
       this.editor.focus();
     });
+  }
+
+  /** What an empty page offers: some examples, the import and a file. */
+  private fillStart() {
+    const cards = FIRST_EXAMPLES.flatMap((wanted) => {
+      const example = examples.find(({ name }) => name === wanted);
+      if (!example) return [];
+      const onclick = () => {
+        this.loadExample(example.name, example.spec);
+        this.editor.focus();
+      };
+      const summary = h("span", {}, ...markup(summaryOf(example.spec)));
+      return [h("button", { type: "button", class: "card", onclick }, h("strong", {}, example.name), " ", summary)];
+    });
+    const button = (text: string, id: string) => h("button", { type: "button", onclick: () => byId(id).click() }, text);
+    byId("start").append(
+      h("h2", {}, "Start from an example"),
+      h("div", { class: "cards" }, ...cards),
+      h("h2", {}, "Or from what you have"),
+      h(
+        "div",
+        { class: "buttons" },
+        button("Open a spec…", "open-file"),
+        button("Import a job of another system…", "import-open"),
+      ),
+    );
   }
 
   /** The spec in the address. If it is damaged, a notice appears, as the editor then shows another spec. */

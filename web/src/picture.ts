@@ -81,6 +81,11 @@ export class Picture {
     });
   }
 
+  /** The element of a part that is small enough to be shown beside its details. */
+  elementOf({ item, kind }: Part): Element | null {
+    return kind === "team" || kind === "grid" ? null : (this.shown.get(idOf(item))?.group ?? null);
+  }
+
   private place(item: PictureItem, children: Element[], smooth: boolean) {
     const { x, y, svg, tip, field } = item;
     const id = idOf(item);

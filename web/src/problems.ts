@@ -2,6 +2,7 @@
 import { bookAddress, bookLink } from "./book";
 import { count, h, markup } from "./dom";
 import { type Editor, fixLabel } from "./editor";
+import { inPage } from "./hints";
 import type { Codes, Preview, Problem } from "./wire/types";
 
 /** At most this many problems are listed; all of them are underlined in the editor. */
@@ -37,6 +38,7 @@ export class ProblemList {
   /** Puts a suggestion above the problems that are shown. */
   suggest({ text, label, act }: Suggestion) {
     const button = h("button", { type: "button", class: "fix", onclick: act }, label);
+    this.parent.querySelector(".none")?.remove();
     this.parent.prepend(h("div", { class: "offer" }, h("p", {}, ...markup(text)), button));
   }
 
@@ -56,7 +58,7 @@ export class ProblemList {
         "div",
         {},
         h("p", {}, h("span", { class: "sr" }, `${problem.severity}: `), ...markup(problem.message)),
-        hint !== null && h("p", { class: "help" }, ...markup(hint)),
+        hint !== null && h("p", { class: "help" }, ...markup(inPage(hint))),
         paragraphs
           ? h("details", {}, h("summary", {}, problem.code), ...paragraphs, ...moreAbout(problem.code))
           : h("p", { class: "help" }, problem.code),
