@@ -47,6 +47,8 @@ test("each kind of problem has the place that the command prints, and its fix re
   const page = await open(server);
   const [codes, fixed] = [new Set(), new Set()];
   for (const [name, spec] of fixtures) {
+    // The page treats an empty spec as a start, not as a mistake.
+    if (!spec.trim()) continue;
     const wanted = expected(spec);
     await write(page, spec);
     const shown = await listed(page);

@@ -80,7 +80,8 @@ export class Details {
 
   private objects({ documents }: Compiled, job: number, fields: string[], names: string[]): HTMLElement[] {
     return documents.flatMap((document, index) => {
-      const isBehind = names.includes(document.name) || fields.some((field) => document.fields.includes(field));
+      const isWorkload = ["StatefulSet", "Job"].includes(document.kind) && names.includes(document.name);
+      const isBehind = isWorkload || fields.some((field) => document.fields.includes(field));
       if (document.job !== job || !isBehind) return [];
       const onclick = () => this.actions.openObject(index);
       return [h("button", { type: "button", class: "origin-link", onclick }, `${document.kind} ${document.name}`)];
