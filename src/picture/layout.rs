@@ -5,7 +5,6 @@ use std::fmt::Write;
 use khorovod_compiler::targets::SCRIPT;
 
 use super::elements::{label, path, rect};
-use super::ring::has_ring;
 use super::text::{and_spares, count, fit, fit_middle, number, wrap};
 use super::{Item, Picture};
 use crate::report::{Peer, Report, Storage};
@@ -45,7 +44,7 @@ pub fn picture(report: &Report, width: u32, jobs: usize) -> Picture {
     layout.place_title(width);
     layout.place_access();
     let ring =
-        has_ring(report).then_some(if inner < TWO_COLUMNS { inner.min(300) } else { (inner * 40 / 100).min(400) });
+        layout.has_ring().then_some(if inner < TWO_COLUMNS { inner.min(300) } else { (inner * 40 / 100).min(400) });
     let beside = ring.filter(|_| inner >= TWO_COLUMNS);
     if let Some(size) = beside {
         let top = layout.y;

@@ -56,11 +56,6 @@ impl Circle {
     }
 }
 
-/// Whether the picture of a job has a ring.
-pub fn has_ring(report: &Report) -> bool {
-    report.ranks > 1 && report.links.iter().any(|link| (link.from, link.to) == (Peer::Workers, Peer::Workers))
-}
-
 /// The workers in the order of their ranks; the groups of a large job.
 fn sectors(report: &Report) -> Vec<Sector> {
     let mut sectors = Vec::new();
@@ -87,6 +82,11 @@ fn sectors(report: &Report) -> Vec<Sector> {
 }
 
 impl Layout<'_> {
+    /// Whether the job has a ring: several ranks that pass gradients to each other.
+    pub fn has_ring(&self) -> bool {
+        self.report.ranks > 1 && self.connection(Peer::Workers, Peer::Workers).is_some()
+    }
+
     /// Places the ring in a square whose left upper corner is at `x` and where the next part starts.
     pub fn place_ring(&mut self, x: u32, size: u32) {
         let report = self.report;
