@@ -12,6 +12,7 @@
 //! | draw what would run | [`picture::svg`] |
 //! | find out what a change does to running jobs | [`changes`] |
 //! | show a job while it is being written | [`preview`] |
+//! | find the values of a text that look like secrets | [`find_secrets`] |
 //! | convert YAML to JSON, for a program that cannot read YAML | [`documents`], [`jobs`] |
 //! | convert a job of another system | [`import::import`] |
 //! | offer completion in an editor, or write a reference | [`schema`], [`codes`] |
@@ -30,9 +31,10 @@ pub mod picture;
 pub mod show;
 
 pub use khorovod_compiler::{
-    Document, Fixed, Inputs, Keys, KubeVersion, NotAKubeVersion, NotUtf8, Origin, Preview, Rendered, Reports, Target,
-    Text, UnknownTarget, changes, check, documents, expand, expectations_schema, files, fix, format, is_rendered, jobs,
-    krm, preview, problem, render, render_to, report, reports, schema, secret, seed, targets,
+    Document, Fixed, FoundSecret, Inputs, Keys, KubeVersion, NotAKubeVersion, NotUtf8, Origin, Preview, Rendered,
+    Reports, Target, Text, UnknownTarget, changes, check, documents, expand, expectations_schema, files, find_secrets,
+    fix, format, is_rendered, jobs, krm, preview, problem, render, render_to, report, reports, schema, secret, seed,
+    targets,
 };
 pub use khorovod_import as import;
 

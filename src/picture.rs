@@ -1,4 +1,4 @@
-//! Draws a job as a picture: its pods with their GPUs and ranks, the connections between them, and the volumes.
+//! Draws jobs as pictures: their pods with GPUs and ranks, the ring of the ranks, the other connections, and the volumes.
 //!
 //! [`svg`] returns a complete SVG file. [`draw`] returns the same picture in parts, for a page that shows each change of a
 //! job and moves the parts that stay. Both take the [`Report`] of a plan, so the picture never differs from the plan.
@@ -9,6 +9,7 @@
 mod document;
 mod elements;
 mod layout;
+mod ring;
 mod text;
 mod workers;
 
@@ -19,7 +20,10 @@ const MIN_WIDTH: u32 = 280;
 /// A picture wider than this is drawn with this width.
 const MAX_WIDTH: u32 = 10_000;
 
-/// The picture of one job. Lengths are in CSS pixels.
+/// At most this many jobs are drawn.
+const MAX_JOBS: usize = 20;
+
+/// The picture of the jobs of a stream, one below the other. Lengths are in CSS pixels.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Picture {
@@ -27,10 +31,8 @@ pub struct Picture {
     pub width: u32,
     /// The height.
     pub height: u32,
-    /// A description for screen readers, as one sentence.
+    /// A description for screen readers, as a sentence per job.
     pub description: String,
-    /// Whether a NetworkPolicy blocks connections from other pods. The frame of the job shows it.
-    pub guarded: bool,
     /// The parts. Later parts cover earlier ones.
     pub items: Vec<Item>,
 }
@@ -39,6 +41,8 @@ pub struct Picture {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Item {
+    /// The index of the job it belongs to.
+    pub job: usize,
     /// Identifies the part in all pictures of a job: `worker 0 1` is worker 1 of the first group.
     pub key: String,
     /// The distance from the left edge of the picture.
@@ -52,11 +56,50 @@ pub struct Item {
     pub tip: Option<String>,
     /// The path of the field of the spec that the part shows.
     pub field: Option<String>,
+    /// Set for a part that shows many workers as a grid of squares.
+    pub grid: Option<Grid>,
 }
 
-/// Draws a job with a width in CSS pixels. The height follows from the content.
-pub fn draw(report: &Report, width: u32) -> Picture {
-    layout::picture(report, width.clamp(MIN_WIDTH, MAX_WIDTH))
+/// The squares of a grid of workers, row by row from the left upper corner of the part.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Grid {
+    /// The number of squares in a row.
+    pub columns: u32,
+    /// The distance between two squares.
+    pub pitch: u32,
+    /// The number of workers per square.
+    pub workers_each: u32,
+    /// The number of workers in all squares.
+    pub workers: u32,
+}
+
+/// Draws jobs with a width in CSS pixels. The height follows from the content. `more` is the number of jobs that have no report;
+/// they are counted in a line.
+pub fn draw(reports: &[Report], more: usize, width: u32) -> Picture {
+    let width = width.clamp(MIN_WIDTH, MAX_WIDTH);
+    let mut picture = Picture { width, height: 0, description: String::new(), items: Vec::new() };
+    let shown = &reports[..reports.len().min(MAX_JOBS)];
+    for (job, report) in shown.iter().enumerate() {
+        let one = layout::picture(report, width, shown.len());
+        if job > 0 {
+            picture.height += layout::GAP;
+            picture.description.push_str(". ");
+        }
+        picture.description.push_str(&one.description);
+        let top = picture.height;
+        picture.items.extend(one.items.into_iter().map(|item| Item { job, y: item.y + top, ..item }));
+        picture.height += one.height;
+    }
+    let hidden = reports.len() - shown.len() + more;
+    if hidden > 0 {
+        let mut svg = String::new();
+        elements::label(&mut svg, 0, 0, "", &format!("{} not shown", text::count(hidden as u64, "more job")));
+        let (job, key, y) = (shown.len(), "more jobs".to_owned(), picture.height + 18);
+        picture.items.push(Item { job, key, x: layout::GAP, y, svg, tip: None, field: None, grid: None });
+        picture.height += 36;
+    }
+    picture
 }
 
 /// Draws jobs as one SVG file, one below the other. It refers to no other file, and has colours for light and dark.

@@ -138,7 +138,7 @@ fn texts_are_escaped() {
 
 #[test]
 fn the_size_is_bounded() {
-    for (replicas, limit) in [(12, 20_000), (48, 20_000), (1_000, 40_000), (2_000, 80_000), (100_000, 80_000)] {
+    for (replicas, limit) in [(12, 24_000), (48, 24_000), (1_000, 40_000), (2_000, 80_000), (100_000, 80_000)] {
         let svg = picture::svg(&with_workers(&format!("{{replicas: {replicas}, gpus: 8}}")));
         assert!(svg.len() < limit, "{replicas} workers: {} bytes", svg.len());
         Document::parse(&svg).unwrap();
@@ -151,7 +151,7 @@ fn the_size_is_bounded() {
 
     let one = with_workers("{replicas: 4, gpus: 8}").remove(0);
     let svg = picture::svg(&vec![one; 500]);
-    assert!(svg.len() < 150_000 && svg.contains("480 more jobs not shown"), "500 jobs: {} bytes", svg.len());
+    assert!(svg.len() < 200_000 && svg.contains("480 more jobs not shown"), "500 jobs: {} bytes", svg.len());
     Document::parse(&svg).unwrap();
 }
 
@@ -161,7 +161,7 @@ fn parts_have_keys_of_their_own_and_fit_the_width() {
         ["{replicas: 1}", "{replicas: 12, gpus: 8}", "{replicas: 40, gpus: 16}", "{replicas: 9999, slotsPerWorker: 3}"];
     for (workers, width) in jobs.into_iter().flat_map(|workers| [0, 280, 390, 640, 1_200].map(|width| (workers, width)))
     {
-        let picture = picture::draw(&with_workers(workers)[0], width);
+        let picture = picture::draw(&with_workers(workers), 0, width);
         assert_eq!(picture.width, width.max(280));
         let keys: BTreeSet<&str> = picture.items.iter().map(|item| item.key.as_str()).collect();
         assert_eq!(keys.len(), picture.items.len(), "{keys:?}");
@@ -173,7 +173,7 @@ fn parts_have_keys_of_their_own_and_fit_the_width() {
 
 #[test]
 fn a_change_changes_only_the_parts_that_show_it() {
-    let parts = |workers: &str| picture::draw(&with_workers(workers)[0], 640).items;
+    let parts = |workers: &str| picture::draw(&with_workers(workers), 0, 640).items;
     let (four, nine) = (parts("{replicas: 4, gpus: 8}"), parts("{replicas: 9, gpus: 8}"));
     let of = |parts: &[picture::Item], key: &str| parts.iter().find(|item| item.key == key).unwrap().svg.clone();
     // The launcher's host name contains the name of the run.
@@ -182,6 +182,108 @@ fn a_change_changes_only_the_parts_that_show_it() {
     for key in ["api", "ssh", "notes"] {
         assert_eq!(of(&four, key), of(&nine, key), "{key}");
     }
+}
+
+/// The parts whose key starts with a word.
+fn parts<'a>(picture: &'a picture::Picture, word: &str) -> Vec<&'a picture::Item> {
+    picture.items.iter().filter(|item| item.key.starts_with(word)).collect()
+}
+
+/// The width of the first rectangle of a part.
+fn width_of(item: &picture::Item) -> u32 {
+    let (_, rest) = item.svg.split_once("width='").unwrap();
+    rest.split_once('\'').unwrap().0.parse().unwrap()
+}
+
+#[test]
+fn cards_fill_the_width_in_balanced_rows() {
+    for (replicas, width, rows) in [
+        (1, 640, &[1][..]),
+        (4, 640, &[2, 2]),
+        (4, 1_000, &[2, 2]),
+        (5, 1_000, &[3, 2]),
+        (8, 1_000, &[4, 4]),
+        (12, 1_000, &[4, 4, 4]),
+    ] {
+        let picture = picture::draw(&with_workers(&format!("{{replicas: {replicas}, gpus: 8}}")), 0, width);
+        let cards = parts(&picture, "worker ");
+        let mut found: Vec<(u32, usize)> = Vec::new();
+        for card in &cards {
+            match found.last_mut() {
+                Some((y, number)) if *y == card.y => *number += 1,
+                _ => found.push((card.y, 1)),
+            }
+        }
+        assert_eq!(found.iter().map(|(_, number)| *number).collect::<Vec<_>>(), rows, "{replicas} at {width}");
+        let right = cards.iter().map(|card| card.x + width_of(card)).max().unwrap();
+        assert!(right + 2 * 12 + 4 >= width && right + 2 * 12 <= width, "{replicas} at {width}: {right}");
+    }
+}
+
+#[test]
+fn the_ring_has_every_rank_in_order() {
+    let ring = |workers: &str| {
+        let picture = picture::draw(&with_workers(workers), 0, 640);
+        parts(&picture, "ring").first().map(|item| item.svg.clone())
+    };
+    let svg = ring("{replicas: 4, gpus: 8}").unwrap();
+    let numbers: String = (0..32).map(|rank| rank.to_string()).collect();
+    assert!(svg.contains(&format!(">{numbers}</text>")), "{svg}");
+    // Each of the four workers has an arc of its own beside its dots.
+    let gpus = svg.split("<path ").find(|path| path.contains("class='dots gpu'")).unwrap();
+    assert_eq!((gpus.matches('M').count(), svg.matches("class='span'").count()), (32, 4), "{svg}");
+    // The digits go round clockwise from the top: the first is at the right of the centre, the last at its left.
+    let (head, _) = svg.split_once(&format!(">{numbers}<")).unwrap();
+    let xs: Vec<f64> = head
+        .rsplit_once("<text x='")
+        .unwrap()
+        .1
+        .split_once('\'')
+        .unwrap()
+        .0
+        .split(' ')
+        .map(|x| x.parse().unwrap())
+        .collect();
+    assert!(xs[0] > 100.0 && xs[xs.len() - 1] < xs[0], "{xs:?}");
+    assert!(ring("{replicas: 2, gpus: 1, slotsPerWorker: 1}").is_some());
+    assert_eq!(ring("{replicas: 1, slotsPerWorker: 1}"), None, "one rank has no ring");
+    assert!(ring("{replicas: 5000, gpus: 8}").unwrap().len() < 4_000);
+}
+
+#[test]
+fn workers_that_may_come_later_are_dashed() {
+    let elastic = fs::read_to_string(path("examples/elastic/job.yaml")).unwrap();
+    let spares = fs::read_to_string(path("examples/self-healing/job.yaml")).unwrap();
+    for (spec, ghosts, tip) in
+        [(elastic, 4, "joins if there is room, up to 8 workers"), (spares, 1, "takes the place of a lost worker")]
+    {
+        let reports = reports(&spec, "plain");
+        let picture = picture::draw(&reports, 0, 640);
+        let found: Vec<_> =
+            parts(&picture, "worker ").into_iter().filter(|item| item.svg.contains("'ghost'")).collect();
+        assert_eq!(found.len(), ghosts);
+        assert!(found.iter().all(|item| item.tip.as_ref().unwrap().ends_with(tip)), "{found:?}");
+        assert_eq!(parts(&picture, "worker ").len(), reports[0].workers[0].replicas as usize + ghosts);
+    }
+    let many = &reports(
+        &fs::read_to_string(path("examples/self-healing/job.yaml")).unwrap().replace("replicas: 16", "replicas: 600"),
+        "plain",
+    );
+    let picture = picture::draw(many, 0, 640);
+    let grid = parts(&picture, "grid 0")[0];
+    assert!(grid.svg.contains("class='ghost'") && grid.grid.unwrap().workers == 601, "{grid:?}");
+}
+
+#[test]
+fn several_jobs_are_below_each_other() {
+    let mut jobs = with_workers("{replicas: 2, gpus: 8}");
+    jobs.extend(with_workers("{replicas: 3, gpus: 8}"));
+    let picture = picture::draw(&jobs, 7, 640);
+    let of = |job: usize| picture.items.iter().filter(move |item| item.job == job).map(|item| item.y);
+    assert!(of(0).max() < of(1).max() && of(0).max() <= of(1).min());
+    assert_eq!(parts(&picture, "worker ").len(), 5);
+    assert!(parts(&picture, "more jobs")[0].svg.contains("7 more jobs not shown"));
+    assert!(picture.description.matches(" in total").count() == 2, "{}", picture.description);
 }
 
 #[test]

@@ -13,7 +13,13 @@ function offline(): Plugin {
       for (const file of files) hash.update(file.fileName).update(file.type === "chunk" ? file.code : file.source);
       const worker = readFileSync("sw.js", "utf8");
       hash.update(worker);
-      const names = new Set(["./", "./index.html", "./icon.svg", ...files.map((file) => `./${file.fileName}`)]);
+      const names = new Set([
+        "./",
+        "./index.html",
+        "./icon.svg",
+        "./manifest.webmanifest",
+        ...files.map((file) => `./${file.fileName}`),
+      ]);
       const source = worker
         .replace("__VERSION__", `khorovod-${hash.digest("hex").slice(0, 12)}`)
         .replace("__FILES__", JSON.stringify([...names]));

@@ -244,3 +244,13 @@ pub struct Origin {
     /// Fields of the job's spec, including those that have their default values; patches come last.
     pub fields: Vec<String>,
 }
+
+/// A value of a text that looks like a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FoundSecret {
+    /// The name of its variable in backquotes, or `an access token` or `a private key`.
+    pub what: String,
+    /// The byte range of the value.
+    pub range: std::ops::Range<usize>,
+}

@@ -37,11 +37,11 @@ pub mod targets;
 #[allow(missing_docs)]
 pub mod yaml;
 
-pub use api::{Document, Inputs, Keys, NotUtf8, Origin, Preview, Rendered, Reports, Text, files};
+pub use api::{Document, FoundSecret, Inputs, Keys, NotUtf8, Origin, Preview, Rendered, Reports, Text, files};
 pub use job::{KubeVersion, NotAKubeVersion, expectations_schema, schema};
 pub use pipeline::{
-    Fixed, changes, check, documents, expand, fix, format, is_rendered, jobs, krm, preview, render, render_to, reports,
-    secret,
+    Fixed, changes, check, documents, expand, find_secrets, fix, format, is_rendered, jobs, krm, preview, render,
+    render_to, reports, secret,
 };
 pub use pods::seed;
 pub use targets::{Target, UnknownTarget};

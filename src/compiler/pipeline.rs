@@ -17,6 +17,7 @@ mod patches;
 mod preview;
 mod recognise;
 mod reports;
+mod secrets;
 mod stream;
 
 use std::ops::Range;
@@ -40,6 +41,7 @@ pub use krm::krm;
 pub use no_job::{NO_JOB, RENDERED, kinds};
 pub use preview::preview;
 pub use reports::{changes, is_rendered, reports};
+pub use secrets::find_secrets;
 
 /// Every problem code of the compiler.
 pub fn codes() -> impl Iterator<Item = &'static Code> {

@@ -5,13 +5,11 @@ use std::fmt::Write;
 use super::elements::label;
 use super::layout::{self, GAP};
 use super::text::{Escaped, count};
-use super::{Item, Picture};
+use super::{Item, MAX_JOBS, Picture};
 use crate::report::Report;
 
 /// The width of a file, which fits a page of documentation.
 const WIDTH: u32 = 720;
-/// At most this many jobs are drawn.
-const MAX_JOBS: usize = 20;
 
 const STYLE: &str = include_str!("style.css");
 /// The rule for the background of a file. On a page, the page draws the background.
@@ -45,7 +43,8 @@ const MONO: &str = "ui-monospace, \"Cascadia Code\", \"SF Mono\", Menlo, Consola
 
 /// Draws jobs as one file, one below the other.
 pub fn svg(reports: &[Report]) -> String {
-    let pictures: Vec<Picture> = reports.iter().take(MAX_JOBS).map(|report| layout::picture(report, WIDTH)).collect();
+    let shown = &reports[..reports.len().min(MAX_JOBS)];
+    let pictures: Vec<Picture> = shown.iter().map(|report| layout::picture(report, WIDTH, shown.len())).collect();
     let mut body = String::new();
     let mut y = 0;
     for picture in &pictures {
@@ -95,11 +94,8 @@ fn file(reports: &[Report], pictures: &[Picture], height: u32, body: &str) -> St
     )
 }
 
-/// The frame and the parts of a picture.
+/// The parts of a picture.
 fn draw(body: &mut String, picture: &Picture) {
-    let class = if picture.guarded { "fence" } else { "fence open" };
-    let (width, height) = (picture.width - 2, picture.height - 26);
-    let _ = writeln!(body, r#"<rect x="1" y="25" width="{width}" height="{height}" rx="12" class="{class}"/>"#);
     for Item { x, y, svg, tip, .. } in &picture.items {
         let tip = tip.as_ref().map_or(String::new(), |tip| format!("<title>{}</title>", Escaped(tip)));
         let _ = writeln!(body, r#"<g transform="translate({x} {y})">{tip}{svg}</g>"#);

@@ -17,6 +17,8 @@ const MAX_VOLUMES: usize = 60;
 const MAX_GROUPS: usize = 100;
 /// The size of a card of a pod or of the API.
 const CARD_HEIGHT: u32 = 62;
+/// If the frame is at least this wide, the ring is at the right of the launcher, otherwise below the workers.
+const TWO_COLUMNS: u32 = 520;
 /// The distance between rows of volumes.
 const VOLUME_PITCH: u32 = 70;
 
@@ -30,33 +32,46 @@ pub struct Layout<'a> {
     pub items: Vec<Item>,
     /// Where the next part starts.
     pub y: u32,
-    /// Whether a worker is drawn as a card, whose frame is dashed if it has a node of its own.
-    pub has_cards: bool,
+    /// The number of jobs in the picture, which share the number of squares.
+    pub jobs: u64,
 }
 
-/// Draws a job with a width of at least [`MIN_WIDTH`](super::MIN_WIDTH).
-pub fn picture(report: &Report, width: u32) -> Picture {
+/// Draws one of several jobs with a width of at least [`MIN_WIDTH`](super::MIN_WIDTH).
+pub fn picture(report: &Report, width: u32, jobs: usize) -> Picture {
     let is_batch = report.objects.iter().any(|object| object.kind == SCRIPT);
     let inner = width - 2 * GAP;
-    let mut layout = Layout { report, is_batch, inner, items: Vec::new(), y: 58, has_cards: false };
+    let mut layout = Layout { report, is_batch, inner, items: Vec::new(), y: 58, jobs: jobs.max(1) as u64 };
     layout.place_title(width);
     layout.place_access();
-    if report.head.own_pod {
+    let ring =
+        layout.has_ring().then_some(if inner < TWO_COLUMNS { inner.min(300) } else { (inner * 40 / 100).min(400) });
+    let beside = ring.filter(|_| inner >= TWO_COLUMNS);
+    if let Some(size) = beside {
+        let top = layout.y;
+        layout.place_ring(GAP + inner - size, size);
+        layout.place_column(inner - size - GAP, top + size);
+    } else if report.head.own_pod {
         layout.place_launcher();
     }
     for index in 0..report.workers.len().min(MAX_GROUPS) {
         layout.place_workers(index);
         layout.y += GAP;
     }
-    layout.place_notes();
-    layout.place_volumes();
-    Picture {
-        width,
-        height: layout.y + 8,
-        description: description(report),
-        guarded: report.guarded || is_batch,
-        items: layout.items,
+    if let (Some(size), None) = (ring, beside) {
+        layout.place_ring(GAP + (inner - size) / 2, size);
+        layout.y += size + GAP;
     }
+    layout.place_notes(beside.is_some());
+    layout.place_volumes();
+    let height = layout.y + 8;
+    let mut fence = String::new();
+    let class = if report.guarded || is_batch { "fence" } else { "fence open" };
+    rect(&mut fence, 0, [width - 2, height - 26], 12, class);
+    layout.y = 25;
+    layout.add("frame", 1, fence);
+    // It is behind all other parts.
+    layout.items.rotate_right(1);
+    Picture { width, height, description: description(report), items: layout.items }
 }
 
 /// A description of the picture for screen readers.
@@ -82,12 +97,12 @@ impl<'a> Layout<'a> {
     /// Adds a part at `x`, where the next part starts.
     pub fn add(&mut self, key: impl Into<String>, x: u32, svg: String) -> &mut Item {
         let index = self.items.len();
-        self.items.push(Item { key: key.into(), x, y: self.y, svg, tip: None, field: None });
+        self.items.push(Item { job: 0, key: key.into(), x, y: self.y, svg, tip: None, field: None, grid: None });
         &mut self.items[index]
     }
 
     /// The purpose of a connection, if the job has it.
-    fn connection(&self, from: Peer, to: Peer) -> Option<&'a str> {
+    pub fn connection(&self, from: Peer, to: Peer) -> Option<&'a str> {
         self.report.links.iter().find(|link| link.from == from && link.to == to).map(|link| link.over.as_str())
     }
 
@@ -114,24 +129,71 @@ impl<'a> Layout<'a> {
         self.add("fence", GAP, svg).y = 46;
     }
 
-    /// Places the launcher's pod, the API beside it, and the connection to the workers below.
-    fn place_launcher(&mut self) {
+    /// Places what is at the left of the ring: the launcher, the API below it, and the notes. `bottom` is where the ring ends.
+    fn place_column(&mut self, width: u32, bottom: u32) {
+        let report = self.report;
+        let top = self.y;
+        // The notes are to the right of the arrow to the workers.
+        let mut left = GAP;
+        if report.head.own_pod {
+            self.place_head(width);
+            self.y += CARD_HEIGHT;
+            left = GAP + 48;
+            if let Some(over) = self.connection(Peer::Head, Peer::Api) {
+                let api_width = (width * 46 / 100).min(260);
+                let mut svg = String::new();
+                path(&mut svg, "wire", "M0 2V14");
+                path(&mut svg, "tip", "M0 20L-4 13H4Z");
+                let x = GAP + width - api_width;
+                self.add("api wire", x + api_width / 2, svg);
+                self.y += 22;
+                self.add("api", x, api_svg(over, api_width));
+                // The notes start beside the card, if they are short enough to end there.
+                self.y += CARD_HEIGHT;
+            }
+        }
+        let launcher_end = if report.head.own_pod { top + CARD_HEIGHT } else { top };
+        self.y += GAP;
+        self.place_lines("notes", left, width + GAP - left);
+        self.y = (self.y + GAP).max(bottom + GAP);
+        if report.head.own_pod {
+            let (end, length) = (self.y, self.y - launcher_end);
+            let over = self.connection(Peer::Head, Peer::Workers).filter(|_| !self.is_batch).unwrap_or_default();
+            let mut svg = String::new();
+            path(&mut svg, "wire", &format!("M0 2V{}", length - 8));
+            path(&mut svg, "tip", &format!("M0 {}L-4 {}H4Z", length - 3, length - 10));
+            label(&mut svg, 12, 21, "small", &fit(over, width * 50 / 100, 11));
+            self.y = launcher_end;
+            self.add("ssh", GAP + 30, svg);
+            self.y = end;
+        }
+    }
+
+    /// Places the card of the launcher's pod.
+    fn place_head(&mut self, card: u32) {
         let Report { head, launcher, .. } = self.report;
-        let api = self.connection(Peer::Head, Peer::Api);
-        let api_width = if api.is_some() { (self.inner * 32 / 100).min(130) } else { 0 };
-        let reserved = if api.is_some() { api_width + 76 } else { 0 };
-        let card = (self.inner - reserved).min(360);
         let mut svg = String::new();
         rect(&mut svg, 0, [card, CARD_HEIGHT], 8, "pod head");
         label(&mut svg, 12, 21, "strong", "launcher");
         if head.ranks > 0 {
             label(&mut svg, card - 12, 21, "small end", &format!("runs {}", count(head.ranks, "rank")));
         }
-        label(&mut svg, 12, 38, "", &fit(launcher, card - 24, 12));
+        // Advice, which follows the name, is in the plan.
+        let program = launcher.split_once(';').map_or(launcher.as_str(), |(program, _)| program);
+        label(&mut svg, 12, 38, "", &fit(program, card - 24, 12));
         label(&mut svg, 12, 54, "small mono", &fit_middle(&head.host, card - 24, 11));
         let item = self.add("head", GAP, svg);
         item.tip = Some(head.host.clone());
         item.field = Some("spec.launcher".to_owned());
+    }
+
+    /// Places the launcher's pod, the API beside it, and the connection to the workers below.
+    fn place_launcher(&mut self) {
+        let api = self.connection(Peer::Head, Peer::Api);
+        let api_width = if api.is_some() { (self.inner * 32 / 100).min(130) } else { 0 };
+        let reserved = if api.is_some() { api_width + 40 } else { 0 };
+        let card = self.inner - reserved;
+        self.place_head(card);
         if let Some(over) = api {
             self.place_api(over, card, api_width);
         }
@@ -151,47 +213,49 @@ impl<'a> Layout<'a> {
         let mut svg = String::new();
         path(&mut svg, "wire", &format!("M0 31H{}", wire - 8));
         path(&mut svg, "tip", &format!("M{} 31l-7-4v8Z", wire - 4));
-        let _ = write!(svg, r"<g transform='translate({wire})'>");
-        rect(&mut svg, 0, [width, CARD_HEIGHT], 8, "api");
-        label(&mut svg, 10, 21, "strong", "API");
-        let mut y = 38;
-        for line in wrap(over, width - 18, 11, 2) {
-            label(&mut svg, 10, y, "small", &line);
-            y += 14;
-        }
-        svg.push_str("</g>");
+        let _ = write!(svg, r"<g transform='translate({wire})'>{}</g>", api_svg(over, width));
         self.add("api", GAP + card, svg);
     }
 
-    fn place_notes(&mut self) {
-        let Report { apart, elastic, head, nodes, ranks, workers, .. } = self.report;
-        let mut notes = Vec::new();
-        if let Some(hidden) = workers.get(MAX_GROUPS..).filter(|hidden| !hidden.is_empty()) {
+    /// Places what is below the workers: the number of groups that are not shown, and the notes if they are not beside the ring.
+    fn place_notes(&mut self, are_beside_ring: bool) {
+        if let Some(hidden) = self.report.workers.get(MAX_GROUPS..).filter(|hidden| !hidden.is_empty()) {
             let sum = hidden.iter().map(|group| u64::from(group.replicas)).sum::<u64>();
-            notes.push(format!("{} not shown: {}", count(hidden.len() as u64, "more group"), count(sum, "worker")));
+            let text = format!("{} not shown: {}", count(hidden.len() as u64, "more group"), count(sum, "worker"));
+            let mut svg = String::new();
+            label(&mut svg, 0, 10, "small", &fit(&text, self.inner, 11));
+            self.add("more groups", GAP, svg);
+            self.y += 22;
         }
-        if let Some(over) = self.connection(Peer::Workers, Peer::Workers).filter(|_| *ranks > 1) {
-            notes.push(format!("⟲ {over} between all ranks"));
+        if !are_beside_ring {
+            self.place_lines("notes", GAP, self.inner);
+            self.y += GAP;
         }
+    }
+
+    /// Places the notes about the job as lines of text.
+    fn place_lines(&mut self, key: &str, x: u32, width: u32) {
+        let Report { apart, elastic, head, nodes, .. } = self.report;
+        let mut notes = Vec::new();
         let start = self.connection(Peer::Workers, Peer::Head).or(self.connection(Peer::Head, Peer::Workers));
         if let Some(over) = start.filter(|_| !head.own_pod && !self.is_batch) {
             notes.push(format!("worker 0 launches: {over}"));
         }
         if !self.is_batch {
-            let dashed = if *apart && self.has_cards { " (dashed)" } else { "" };
-            notes.push(format!("nodes{dashed}: {nodes}"));
+            let frame = if *apart && self.shows_cards() { " (outer frames)" } else { "" };
+            notes.push(format!("nodes{frame}: {nodes}"));
         }
         if let Some((least, most)) = elastic {
-            notes.push(format!("elastic: {} to {}", number(*least), count(*most, "worker")));
+            notes.push(format!("elastic: {} to {}; dashed: not there yet", number(*least), count(*most, "worker")));
         }
         let mut svg = String::new();
         let mut y = 10;
-        for line in notes.iter().flat_map(|note| wrap(note, self.inner, 11, 3)) {
+        for line in notes.iter().flat_map(|note| wrap(note, width, 11, 3)) {
             label(&mut svg, 0, y, "small", &line);
             y += 16;
         }
-        self.add("notes", GAP, svg);
-        self.y += y - 4;
+        self.add(key, x, svg);
+        self.y += y - 10;
     }
 
     fn place_volumes(&mut self) {
@@ -203,8 +267,8 @@ impl<'a> Layout<'a> {
         let number_shown = u32::try_from(shown).unwrap_or(u32::MAX);
         let columns = ((self.inner + GAP) / (200 + GAP)).max(1);
         let in_row = columns.min(number_shown);
-        let widest = if columns == 1 { 420 } else { 320 };
         // Even, because half of it is a radius.
+        let widest = if columns == 1 { 420 } else { 320 };
         let width = ((self.inner - GAP * (in_row - 1)) / in_row).min(widest) & !1;
         for (index, volume) in (0..).zip(&storage[..shown]) {
             let item =
@@ -222,6 +286,19 @@ impl<'a> Layout<'a> {
             self.y += 16;
         }
     }
+}
+
+/// The card of the Kubernetes API.
+fn api_svg(over: &str, width: u32) -> String {
+    let mut svg = String::new();
+    rect(&mut svg, 0, [width, CARD_HEIGHT], 8, "api");
+    label(&mut svg, 10, 21, "strong", if width < 140 { "API" } else { "Kubernetes API" });
+    let mut y = 38;
+    for line in wrap(over, width - 18, 11, 2) {
+        label(&mut svg, 10, y, "small", &line);
+        y += 14;
+    }
+    svg
 }
 
 fn volume_svg(volume: &Storage, width: u32) -> String {

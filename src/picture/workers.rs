@@ -3,7 +3,8 @@
 
 use std::fmt::Write;
 
-use super::elements::{label, path, rect};
+use super::Grid;
+use super::elements::{Numbers, label, path, rect};
 use super::layout::{GAP, Layout};
 use super::text::{and_spares, count, fit, number, wrap};
 use crate::report::Workers;
@@ -20,11 +21,15 @@ const MAX_SQUARES: u64 = 2_000;
 const MIN_SQUARES: u64 = 20;
 /// A card shows at most this many GPUs or ranks as squares; more are shown as a number.
 const MAX_CELLS: u32 = 16;
-/// The distance between two cells, and the side of a cell.
-const CELL_PITCH: u32 = 24;
+/// The smallest side of a cell, and the distance between two cells.
 const CELL: u32 = 20;
-/// The distance between the digits in a cell, in tenths of a pixel.
-const DIGIT: u32 = 66;
+const CELL_GAP: u32 = 4;
+/// A card is not wider than this, unless there is only one.
+const WIDEST: u32 = 640;
+/// Cards are as wide as their rows fit into this height.
+const ROWS_HEIGHT: u32 = 300;
+/// Squares with at least this distance have the number of their worker in them.
+const NUMBERED_PITCH: u32 = 26;
 /// The distance between tiles, and their height.
 const TILE_GAP: u32 = 6;
 const TILE_HEIGHT: u32 = 40;
@@ -43,10 +48,9 @@ fn first_rank(group: &Workers, index: u32) -> Option<u64> {
     group.first_rank.map(|first| u64::from(first) + u64::from(index) * u64::from(group.slots))
 }
 
-/// The tooltip of a worker: its host name and its ranks. The host name is that of the first worker with another number.
-fn tip(group: &Workers, index: u32) -> String {
-    let host = group.hosts.0.replacen("-0.", &format!("-{index}."), 1);
-    format!("{host}: {}", ranks_of(group, index))
+/// The host name of a worker: that of the first worker with another number.
+fn host(group: &Workers, index: u32) -> String {
+    group.hosts.0.replacen("-0.", &format!("-{index}."), 1)
 }
 
 impl Layout<'_> {
@@ -56,7 +60,7 @@ impl Layout<'_> {
         let (first, top) = (self.items.len(), self.y);
         self.y += 34;
         let is_detailed = self.report.workers.len() <= MAX_DETAILED_GROUPS;
-        match group.replicas {
+        match self.all_workers(group) {
             ..=MAX_CARDS if is_detailed => self.place_cards(group, index),
             ..=MAX_TILES if is_detailed => self.place_tiles(group, index),
             _ => self.place_squares(group, index),
@@ -65,7 +69,11 @@ impl Layout<'_> {
 
         let of_each = if group.gpus > 0 { count(group.gpus, "GPU") } else { count(group.slots, "rank") };
         let name = group.group.as_deref().unwrap_or("workers");
-        let title = format!("{name}: {} × {of_each}{}", number(group.replicas), and_spares(group.spares));
+        let more = match self.report.elastic {
+            Some((_, most)) if most > group.replicas => format!(", up to {} workers", number(most)),
+            _ => and_spares(group.spares),
+        };
+        let title = format!("{name}: {} × {of_each}{more}", number(group.replicas));
         let total = |workers: u32, each: u32| u64::from(workers) * u64::from(each);
         let all = group.replicas.saturating_add(group.spares);
         let gpus = if group.gpus > 0 { count(total(all, group.gpus), "GPU") } else { "no GPUs".to_owned() };
@@ -89,88 +97,127 @@ impl Layout<'_> {
     }
 
     fn place_cards(&mut self, group: &Workers, team: usize) {
-        self.has_cards = true;
+        let apart = self.report.apart && !self.is_batch;
         let room = self.room();
-        let cells = if group.gpus > 0 { group.gpus } else { group.slots };
-        // Whether each cell has a rank of its own.
-        let is_own = group.gpus == 0 || group.gpus == group.slots;
-        let has_cells = cells <= MAX_CELLS;
-        let least = if has_cells { (cells.min(8) * CELL_PITCH + 22).max(132) } else { 150 };
-        let most_columns = ((room + GAP) / (least.min(room) + GAP)).clamp(1, group.replicas.max(1));
-        // As many in each row as in the others: 4 are 2 and 2, not 3 and 1.
-        let rows = group.replicas.div_ceil(most_columns);
-        let columns = group.replicas.div_ceil(rows.max(1)).max(1);
-        let widest = if columns == 1 { 420 } else { 340 };
-        let width = ((room - GAP * (columns - 1)) / columns).min(widest);
-        let cells_in_row = ((width - 20) / CELL_PITCH).clamp(1, 8);
-        let cell_rows = if has_cells { cells.div_ceil(cells_in_row) } else { 1 };
-        let has_line = !(is_own && has_cells);
-        let height = 42 + cell_rows * CELL_PITCH + if has_line { 16 } else { 0 };
-        for index in 0..group.replicas {
+        let shown = self.all_workers(group);
+        let card = Card::new(group, room, shown);
+        let Card { columns, width, height, .. } = card;
+        for index in 0..shown {
+            let is_ghost = index >= group.replicas;
             let is_launching = !self.report.head.own_pod && index == 0 && team == 0 && !self.is_batch;
             let mut svg = String::new();
-            rect(
-                &mut svg,
-                0,
-                [width, height],
-                8,
-                if self.report.apart && !self.is_batch { "node apart" } else { "node" },
-            );
-            rect(&mut svg, 4, [width - 8, height - 8], 6, if is_launching { "pod head" } else { "pod" });
-            let launches = if is_launching { ", launches" } else { "" };
-            label(&mut svg, 12, 23, "strong", &fit(&format!("worker {index}{launches}"), width - 20, 12));
-            if has_cells {
-                let first = first_rank(group, index).filter(|_| is_own);
-                draw_cells(&mut svg, group.gpus > 0, cells, cells_in_row, first);
+            if is_ghost {
+                rect(&mut svg, 4, [width - 8, height - 8], 6, "ghost");
             } else {
-                label(&mut svg, 12, 46, "", &count(cells, if group.gpus > 0 { "GPU" } else { "rank" }));
+                rect(&mut svg, 0, [width, height], 8, if apart { "node apart" } else { "node" });
+                rect(&mut svg, 4, [width - 8, height - 8], 6, if is_launching { "pod head" } else { "pod" });
             }
-            if has_line {
-                label(&mut svg, 12, height - 13, "small", &fit(&ranks_of(group, index), width - 24, 11));
-            }
+            let name = self.name(group, index);
+            let name = if is_launching { format!("{name}, launches") } else { name };
+            label(&mut svg, 12, 23, if is_ghost { "small" } else { "strong" }, &fit(&name, width - 20, 12));
+            card.draw_cells(&mut svg, group, index, is_ghost);
             let item = self.add(format!("worker {team} {index}"), 2 * GAP + index % columns * (width + GAP), svg);
             item.y += index / columns * (height + GAP);
-            item.tip = Some(tip(group, index));
+            self.describe(group, index);
         }
-        self.y += rows * (height + GAP) - GAP;
+        self.y += shown.div_ceil(columns) * (height + GAP) - GAP;
+    }
+
+    /// Whether a group is drawn as cards, which have frames for their nodes.
+    pub fn shows_cards(&self) -> bool {
+        let groups = &self.report.workers;
+        groups.len() <= MAX_DETAILED_GROUPS && groups.iter().any(|group| self.all_workers(group) <= MAX_CARDS)
+    }
+
+    /// The number of workers of a group, with the further ones.
+    fn all_workers(&self, group: &Workers) -> u32 {
+        group.replicas.saturating_add(self.ghosts(group))
+    }
+
+    /// The number of further workers that may run later: spares, and those up to the maximum of an elastic job.
+    fn ghosts(&self, group: &Workers) -> u32 {
+        let elastic = self.report.elastic.map_or(0, |(_, most)| most.saturating_sub(group.replicas));
+        group.spares.max(elastic)
+    }
+
+    /// The name of a worker; that of a further one shows what it is for.
+    fn name(&self, group: &Workers, index: u32) -> String {
+        match self.report.elastic {
+            _ if index < group.replicas => format!("worker {index}"),
+            Some(_) => format!("worker {index}, if room"),
+            None => format!("worker {index}, spare"),
+        }
+    }
+
+    /// Sets the tooltip and the field of the worker that was added last.
+    fn describe(&mut self, group: &Workers, index: u32) {
+        let host = host(group, index);
+        let tip = match self.report.elastic {
+            _ if index < group.replicas => format!("{host}: {}", ranks_of(group, index)),
+            Some((_, most)) => format!("{host}: joins if there is room, up to {}", count(most, "worker")),
+            None => format!("{host}: takes the place of a lost worker"),
+        };
+        if let Some(item) = self.items.last_mut() {
+            item.tip = Some(tip);
+            item.field = Some(group.origin.clone());
+        }
     }
 
     fn place_tiles(&mut self, group: &Workers, team: usize) {
         let room = self.room();
-        let columns = ((room + TILE_GAP) / (86 + TILE_GAP)).max(1);
+        let most_columns = ((room + TILE_GAP) / (86 + TILE_GAP)).max(1);
+        let shown = self.all_workers(group);
+        let columns = shown.div_ceil(shown.div_ceil(most_columns).max(1)).max(1);
         let width = (room - TILE_GAP * (columns - 1)) / columns;
         let (class, dark) = if group.gpus > 0 { ("gpu", "") } else { ("rank", " dark") };
-        for index in 0..group.replicas {
+        for index in 0..shown {
+            let is_ghost = index >= group.replicas;
+            let (class, dark) = if is_ghost { ("ghost", " dark") } else { (class, dark) };
             let mut svg = String::new();
             rect(&mut svg, 0, [width, TILE_HEIGHT], 6, class);
             label(&mut svg, 8, 17, &format!("in{dark} left strong"), &index.to_string());
-            label(&mut svg, 8, 32, &format!("in{dark} left"), &fit(&ranks_of(group, index), width - 10, 10));
+            let text = match self.report.elastic {
+                _ if !is_ghost => ranks_of(group, index),
+                Some(_) => "if room".to_owned(),
+                None => "spare".to_owned(),
+            };
+            label(&mut svg, 8, 32, &format!("in{dark} left"), &fit(&text, width - 10, 10));
             let item = self.add(format!("worker {team} {index}"), 2 * GAP + index % columns * (width + TILE_GAP), svg);
             item.y += index / columns * (TILE_HEIGHT + TILE_GAP);
-            item.tip = Some(tip(group, index));
+            self.describe(group, index);
         }
-        self.y += group.replicas.div_ceil(columns) * (TILE_HEIGHT + TILE_GAP) - TILE_GAP;
+        self.y += shown.div_ceil(columns) * (TILE_HEIGHT + TILE_GAP) - TILE_GAP;
     }
 
     /// Places a grid of squares, each for one worker, or for ten, a hundred or a thousand.
     fn place_squares(&mut self, group: &Workers, team: usize) {
         let room = self.room();
-        let most = (MAX_SQUARES / self.report.workers.len() as u64).max(MIN_SQUARES);
+        let most = (MAX_SQUARES / (self.report.workers.len() as u64 * self.jobs)).max(MIN_SQUARES);
+        let shown = self.all_workers(group);
         let mut workers_each = 1;
-        while u64::from(group.replicas).div_ceil(workers_each) > most {
+        while u64::from(shown).div_ceil(u64::from(workers_each)) > most {
             workers_each *= 10;
         }
-        let squares = u32::try_from(u64::from(group.replicas).div_ceil(workers_each)).unwrap_or(u32::MAX).max(1);
-        let pitch = (room * 260 / squares).isqrt().clamp(5, 18);
+        let (solid, squares) = (group.replicas.div_ceil(workers_each), shown.div_ceil(workers_each).max(1));
+        let pitch = (room * 260 / squares).isqrt().clamp(5, 44);
         let columns = room / pitch;
         let side = pitch - if pitch > 8 { 3 } else { 1 };
-        let mut squares_path = String::new();
+        let (mut squares_path, mut ghosts_path, mut numbers) = (String::new(), String::new(), Numbers::default());
         for index in 0..squares {
             let (x, y) = (index % columns * pitch, index / columns * pitch);
-            let _ = write!(squares_path, "M{x} {y}h{side}v{side}h-{side}z");
+            let path = if index < solid { &mut squares_path } else { &mut ghosts_path };
+            let _ = write!(path, "M{x} {y}h{side}v{side}h-{side}z");
+            if pitch >= NUMBERED_PITCH && workers_each == 1 && index < solid {
+                let [x, y] = [x + side / 2, y + side / 2 + 4].map(f64::from);
+                numbers.push(&index.to_string(), [x, y]);
+            }
         }
         let mut svg = String::new();
         path(&mut svg, if group.gpus > 0 { "gpu" } else { "rank" }, &squares_path);
+        if !ghosts_path.is_empty() {
+            path(&mut svg, "ghost", &ghosts_path);
+        }
+        numbers.write(&mut svg, if group.gpus > 0 { "in" } else { "in dark" });
         let workers = if workers_each == 1 { "worker".to_owned() } else { count(workers_each, "worker") };
         let last = group.replicas.saturating_sub(1);
         let legend = format!(
@@ -183,46 +230,93 @@ impl Layout<'_> {
             label(&mut svg, 0, height + 10, "small", &line);
             height += 15;
         }
-        self.add(format!("grid {team}"), 2 * GAP, svg).tip = Some(format!("{} … {}", group.hosts.0, group.hosts.1));
+        let item = self.add(format!("grid {team}"), 2 * GAP, svg);
+        item.tip = Some(format!("{} … {}", group.hosts.0, group.hosts.1));
+        item.field = Some(group.origin.clone());
+        item.grid = Some(Grid { columns, pitch, workers_each, workers: shown });
         self.y += height;
     }
 }
 
-/// Draws the GPUs of a worker, or its ranks if it has no GPUs, as one path. With the first rank, each has its rank in it: all
-/// numbers are one text that places each digit, because texts are what takes a browser longest.
-fn draw_cells(svg: &mut String, are_gpus: bool, cells: u32, in_row: u32, first_rank: Option<u64>) {
-    let radius = if are_gpus { 4 } else { 10 };
-    let side = CELL - 2 * radius;
-    let cell_path = format!(
-        "h{side}a{radius} {radius} 0 0 1 {radius} {radius}v{side}a{radius} {radius} 0 0 1-{radius} {radius}\
-         h-{side}a{radius} {radius} 0 0 1-{radius}-{radius}v-{side}a{radius} {radius} 0 0 1 {radius}-{radius}z"
-    );
-    let (mut shape, mut digits, mut xs, mut ys) = (String::new(), String::new(), String::new(), String::new());
-    for cell in 0..cells {
-        let (x, y) = (12 + cell % in_row * CELL_PITCH, 33 + cell / in_row * CELL_PITCH);
-        let _ = write!(shape, "M{} {y}{cell_path}", x + radius);
-        let rank = first_rank.map_or(String::new(), |first| (first + u64::from(cell)).to_string());
-        if rank.len() > 3 {
-            continue;
-        }
-        digits.push_str(&rank);
-        let length: u32 = rank.bytes().map(|_| 1).sum();
-        for (index, _) in (0..).zip(rank.bytes()) {
-            // The middle of the first digit, then one digit after the other. In tenths of a pixel.
-            let start = (x + CELL / 2) * 10 + DIGIT / 2 - length * DIGIT / 2;
-            let digit: u32 = start + index * DIGIT;
-            let _ = write!(xs, "{}.{} ", digit / 10, digit % 10);
-            let _ = write!(ys, "{} ", y + 14);
-        }
+/// The measures of the cards of a group.
+struct Card {
+    columns: u32,
+    width: u32,
+    height: u32,
+    /// The number of GPUs, or of ranks if there are no GPUs; 0 if they are too many to be drawn.
+    cells: u32,
+    cells_in_row: u32,
+    cell: [u32; 2],
+    /// Whether each cell has a rank of its own.
+    is_own: bool,
+}
+
+impl Card {
+    /// The measures of `shown` cards in a frame with this room. They fill the width, and the rows are balanced: four are two
+    /// and two, not three and one.
+    fn new(group: &Workers, room: u32, shown: u32) -> Self {
+        let all = if group.gpus > 0 { group.gpus } else { group.slots };
+        let is_own = group.gpus == 0 || group.gpus == group.slots;
+        let cells = if all <= MAX_CELLS { all } else { 0 };
+        let least = if cells > 0 { (cells.min(8) * (CELL + CELL_GAP) + 22).max(132) } else { 150 };
+        let most_columns = ((room + GAP) / (least.min(room) + GAP)).clamp(1, shown.max(1));
+        let least_columns = (room + GAP).div_ceil(WIDEST + GAP).min(most_columns);
+        let sized = |columns: u32| Self::with_columns([cells, room], columns, group.gpus > 0, is_own);
+        let even = || (least_columns..=most_columns).filter(|columns| shown.is_multiple_of(*columns));
+        let fits = |columns: &u32| shown / columns * (sized(*columns).height + GAP) <= ROWS_HEIGHT;
+        let columns = even().find(fits).or_else(|| even().next_back());
+        sized(columns.unwrap_or_else(|| shown.div_ceil(shown.div_ceil(most_columns).max(1)).max(1)))
     }
-    path(svg, if are_gpus { "gpu" } else { "rank" }, &shape);
-    if !digits.is_empty() {
-        let dark = if are_gpus { "" } else { " dark" };
-        let _ = write!(
-            svg,
-            r"<text x='{}' y='{}' class='in{dark} middle' aria-hidden='true'>{digits}</text>",
-            xs.trim_end(),
-            ys.trim_end()
+
+    /// The measures of cards in this number of columns.
+    fn with_columns([cells, room]: [u32; 2], columns: u32, has_gpus: bool, is_own: bool) -> Self {
+        let width = (room - GAP * (columns - 1)) / columns;
+        let inner = width - 24;
+        let cells_in_row = ((inner + CELL_GAP) / (CELL + CELL_GAP)).clamp(1, 8).min(cells.max(1));
+        let cell_width = (inner + CELL_GAP) / cells_in_row - CELL_GAP;
+        // Ranks are round, so they are not much wider than high.
+        let cell = if has_gpus {
+            [cell_width, (cell_width / 2).clamp(CELL, 30)]
+        } else {
+            [cell_width.min(56), (cell_width / 2).clamp(CELL, 28)]
+        };
+        let rows = if cells > 0 { cells.div_ceil(cells_in_row) * (cell[1] + CELL_GAP) } else { CELL + CELL_GAP };
+        let height = 42 + rows + if is_own && cells > 0 { 0 } else { 16 };
+        Self { columns, width, height, cells, cells_in_row, cell, is_own }
+    }
+
+    /// Draws the GPUs of a worker, or its ranks if it has no GPUs, as one path, and the numbers of its ranks.
+    fn draw_cells(&self, svg: &mut String, group: &Workers, index: u32, is_ghost: bool) {
+        let are_gpus = group.gpus > 0;
+        let Self { width, height, cells, cells_in_row, cell: [cell_width, cell_height], is_own, .. } = *self;
+        let radius = if are_gpus { 4 } else { cell_height / 2 };
+        let (across, down) = (cell_width - 2 * radius, cell_height - 2 * radius);
+        let cell_path = format!(
+            "h{across}a{radius} {radius} 0 0 1 {radius} {radius}v{down}a{radius} {radius} 0 0 1-{radius} {radius}\
+             h-{across}a{radius} {radius} 0 0 1-{radius}-{radius}v-{down}a{radius} {radius} 0 0 1 {radius}-{radius}z"
         );
+        let first = first_rank(group, index).filter(|_| is_own && !is_ghost);
+        let (mut shape, mut numbers) = (String::new(), Numbers::default());
+        for cell in 0..cells {
+            let x = 12 + cell % cells_in_row * (cell_width + CELL_GAP);
+            let y = 33 + cell / cells_in_row * (cell_height + CELL_GAP);
+            let _ = write!(shape, "M{} {y}{cell_path}", x + radius);
+            let number = first.map_or(String::new(), |first| (first + u64::from(cell)).to_string());
+            if number.bytes().map(|_| 7).sum::<u32>() <= cell_width {
+                let middle = f64::from(x) + f64::from(cell_width) / 2.0;
+                numbers.push(&number, [middle, f64::from(y + cell_height / 2 + 4)]);
+            }
+        }
+        let (class, dark) = if are_gpus { ("gpu", "") } else { ("rank", " dark") };
+        if cells > 0 {
+            path(svg, if is_ghost { "ghost" } else { class }, &shape);
+        } else {
+            let number = if are_gpus { group.gpus } else { group.slots };
+            label(svg, 12, 46, "", &count(number, if are_gpus { "GPU" } else { "rank" }));
+        }
+        numbers.write(svg, &format!("in{dark}"));
+        if !(is_ghost || is_own && cells > 0) {
+            label(svg, 12, height - 13, "small", &fit(&ranks_of(group, index), width - 24, 11));
+        }
     }
 }

@@ -12,6 +12,7 @@ const wrong = smallest
 /** States of the page: name, spec, view, and a further action. */
 const STATES = [
   ["smallest", smallest, "picture"],
+  ["empty", "", "picture"],
   ["one-worker", smallest.replace("replicas: 4", "replicas: 1"), "picture"],
   ["forty-workers", smallest.replace("replicas: 4", "replicas: 40"), "picture"],
   ["thousand-workers", smallest.replace("replicas: 4", "replicas: 1000"), "picture"],
@@ -101,10 +102,10 @@ for (const [theme, colours] of Object.entries(THEMES)) {
           view === "picture" &&
           (await page.evaluate(() => {
             const picture = document.querySelector(".picture");
-            return picture.textContent.includes("(dashed)") !== !!picture.querySelector(".apart");
+            return picture.textContent.includes("(outer frames)") !== !!picture.querySelector(".apart");
           }))
         )
-          wrong.push(`${name}: the note about dashed frames and the frames disagree`);
+          wrong.push(`${name}: the note about the frames of nodes and the frames disagree`);
         wrong.push(...(await cut(page)).map((one) => `${name}: cut off: ${one}`));
         wrong.push(...(await violations(page)).map((one) => `${name}: ${one}`));
         await page.keyboard.press("Escape");
@@ -163,6 +164,78 @@ test("a printed page shows the whole spec and the whole open view", async () => 
   );
   check(page_ > plan && plan > 500, `the plan has ${plan} px, the page ${page_}`);
   await page.screenshot({ path: join(out, "paper.png"), fullPage: true });
+  await server.close();
+});
+
+test("an open object is printed whole, dark on white", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: smallest, colorScheme: "dark" });
+  await page.click("#theme");
+  await page.click("#theme");
+  await page.click("#tab-objects");
+  await page.locator("#view-objects details", { hasText: "StatefulSet" }).locator("summary").click();
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  const [ground, cut] = await page.evaluate(() => {
+    const yaml = document.querySelector("#view-objects details[open] .yaml");
+    return [getComputedStyle(document.body).backgroundColor, yaml.scrollHeight - yaml.clientHeight];
+  });
+  same([ground, cut], ["rgb(246, 248, 250)", 0], "the ground, and what is cut off");
+  await page.screenshot({ path: join(out, "paper-objects.png"), fullPage: true });
+  await server.close();
+});
+
+test("targets are at least 40 px on a touch screen", async () => {
+  const server = await serve();
+  const page = await open(server, { viewport: SIZES.phone, hasTouch: true, isMobile: true, spec: wrong });
+  const small = () =>
+    page.evaluate(() =>
+      [...document.querySelectorAll("button, select, summary")]
+        .filter((one) => one.checkVisibility())
+        .filter((one) => Math.min(one.getBoundingClientRect().width, one.getBoundingClientRect().height) < 40)
+        .map((one) => one.textContent.slice(0, 30) || one.id),
+    );
+  same(await small(), [], "small targets beside the spec");
+  await write(page, smallest);
+  await page.click("#show-result");
+  for (const view of ["picture", "plan", "objects", "apply"]) {
+    await page.click(`#tab-${view}`);
+    if (view === "picture") await page.locator('[data-key="worker 0 0"]').click();
+    if (view === "objects") await page.locator("#view-objects summary").nth(2).click();
+    same(await small(), [], `small targets in ${view}`);
+  }
+  await server.close();
+});
+
+test("at 200 % zoom a pane fills the screen", async () => {
+  const server = await serve();
+  const page = await open(server, { viewport: { width: 640, height: 400 }, spec: smallest });
+  await page.locator("#editor").scrollIntoViewIfNeeded();
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  const height = await page.evaluate(() => document.querySelector("#spec").getBoundingClientRect().height);
+  check(height >= 390, `the pane has ${height} px`);
+  await server.close();
+});
+
+test("the border between spec and result moves, and stays there", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: smallest });
+  const width = () => page.evaluate(() => Math.round(document.querySelector("#spec").getBoundingClientRect().width));
+  const before = await width();
+  const { x, y, width: thickness } = await page.locator("#split").boundingBox();
+  await page.mouse.move(x + thickness / 2, y + 200);
+  await page.mouse.down();
+  await page.mouse.move(400, y + 220);
+  await page.mouse.up();
+  check(Math.abs((await width()) - 400) < 8 && before > 500, `${before} → ${await width()}`);
+  await page.locator("#split").focus();
+  await page.keyboard.press("ArrowRight");
+  const after = await width();
+  check(after > 410, `the arrow key: ${after}`);
+  await page.reload();
+  await page.waitForSelector("html[data-ready]");
+  same(await width(), after, "after a reload");
+  await page.locator("#split").dblclick();
+  same(await width(), before, "after a double click");
   await server.close();
 });
 

@@ -25,7 +25,8 @@ process.once("exit", () => rmSync(places, { recursive: true, force: true }));
 /** Makes a temporary folder, which is removed at the end of the tests. */
 export const place = () => mkdtempSync(join(places, "p-"));
 
-const dist = fileURLToPath(new URL("dist/", web));
+/** The built page. */
+export const dist = fileURLToPath(new URL("dist/", web));
 const TYPES = {
   ".html": "text/html",
   ".js": "text/javascript",
@@ -35,13 +36,13 @@ const TYPES = {
   ".wasm": "application/wasm",
 };
 
-/** Serves the built folder at a path. */
-export async function serve(under = "/") {
+/** Serves the built folder at a path, or the folder that a function returns for each request. */
+export async function serve(under = "/", folder = () => dist) {
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://x").pathname);
     const file = path.startsWith(under) && normalize(path.slice(under.length) || "index.html");
     try {
-      const body = await readFile(join(dist, file.endsWith("/") ? `${file}index.html` : file));
+      const body = await readFile(join(folder(), file.endsWith("/") ? `${file}index.html` : file));
       response.writeHead(200, { "Content-Type": TYPES[extname(file) || ".html"] ?? "application/octet-stream" });
       response.end(body);
     } catch {

@@ -107,6 +107,10 @@ test("an empty editor offers a first job", async () => {
     [false, ""],
     "the view and the sum of the last job",
   );
+  same(await listed(page), [], "an empty spec is not a mistake");
+  await after(page, () => page.locator(".card", { hasText: "elastic" }).click());
+  check((await text(page)).includes("launcher: horovodrun"), "the example of a card");
+  await write(page, "");
   await after(page, () => page.getByRole("button", { name: "Start from the smallest job" }).click());
   same(await listed(page), [], await text(page));
   check(await page.locator("#view-picture").isVisible(), "the picture is back");
@@ -288,12 +292,29 @@ test("a draft is never lost: reload, examples, links, tabs", async () => {
   await server.close();
 });
 
+test("secrets stay in the tab: the stored draft has none", async () => {
+  const server = await serve();
+  const spec = `kind: TrainingJob\nspec:\n  env:\n    HF_TOKEN: hf_${"a".repeat(34)}\n    DB_PASSWORD: rosebud\n`;
+  const page = await open(server, { spec });
+  await page.reload();
+  await ready(page);
+  same(await text(page), spec, "the draft of the tab");
+  const stored = await page.evaluate(() => JSON.stringify(localStorage));
+  check(!stored.includes("rosebud") && !stored.includes("hf_aaa"), stored);
+  const other = await page.context().newPage();
+  await other.goto(server.address);
+  await ready(other);
+  const masked = "kind: TrainingJob\nspec:\n  env:\n    HF_TOKEN: …\n    DB_PASSWORD: …\n";
+  same(await text(other), masked, "the draft in another tab");
+  await server.close();
+});
+
 test("a link opens beside the draft, with a way back", async () => {
   const server = await serve();
   const context = { permissions: ["clipboard-read", "clipboard-write"] };
   const page = await open(server, { spec: "kind: TrainingJob # shared\n", ...context });
   await page.click("#share");
-  await page.waitForFunction(() => document.querySelector("#status").textContent.startsWith("Link copied"));
+  await page.waitForFunction(() => document.querySelector("#toast").textContent.startsWith("Link copied"));
   const link = await page.evaluate(() => navigator.clipboard.readText());
   check(!page.url().includes("#"), `the address has the spec: ${page.url()}`);
   await write(page, "kind: TrainingJob # mine\n");
@@ -352,4 +373,37 @@ test("a job arrives as it is typed, at every speed", async () => {
   }
   await server.close();
   return `${keys} keys`;
+});
+
+test("nothing moves while clean lines are typed", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: examples.find(([name]) => name === "smallest")[1] });
+  await editor(page).focus();
+  await page.keyboard.press("Control+End");
+  await page.waitForTimeout(1_000);
+  await page.evaluate(() => {
+    window.moved = 0;
+    new PerformanceObserver((list) => {
+      for (const { value } of list.getEntries()) window.moved += value;
+    }).observe({ type: "layout-shift" });
+    window.toggled = 0;
+    const watch = new MutationObserver((all) => (window.toggled += all.length));
+    watch.observe(document.querySelector("#result"), { attributeFilter: ["class", "hidden"], subtree: true });
+    window.heights = new Set();
+    new ResizeObserver(([entry]) => window.heights.add(Math.round(entry.contentRect.height))).observe(
+      document.querySelector("#problems"),
+    );
+  });
+  await typeText(page, "  lifecycle:\n    deadline: 4h\n    retries: 5", 90);
+  await page.waitForTimeout(500);
+  same(await listed(page), [], await text(page));
+  const { moved, heights } = await page.evaluate(() => ({ moved: window.moved, heights: [...window.heights] }));
+  check(moved < 0.02, `the layout shift is ${moved}`);
+  check(heights.length === 1, `the problems had the heights ${heights}`);
+  // The state before errors is marked as such only after a pause.
+  await page.keyboard.type("\nx");
+  check(!(await page.locator("#stale").isVisible()), "the mark right after the key");
+  await page.locator("#stale").waitFor({ timeout: 5_000 });
+  await server.close();
+  return `layout shift ${moved.toFixed(4)}`;
 });

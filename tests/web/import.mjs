@@ -96,5 +96,10 @@ test("the page offers to import a file that is pasted into the editor", async ()
   await page.getByText("This looks like a file of ffdl").waitFor();
   await after(page, () => page.getByRole("button", { name: "Import it" }).click());
   same(await text(page), imported("ffdl", file), "the job");
+  await page.locator("#import table").waitFor();
+  check(!(await page.locator("#import-result").innerText()).includes("`"), "backquotes in the report");
+  await page.keyboard.press("Escape");
+  // The button that opened the dialog is gone.
+  await page.waitForFunction(() => document.activeElement.id === "editor", null, { timeout: 2_000 });
   await server.close();
 });

@@ -1,7 +1,22 @@
 // The page without a network, without WebAssembly and without JavaScript, and its content security policy.
-import { readFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, check, editor, listed, open, ready, root, same, serve, test, text, write } from "./browser.mjs";
+import {
+  after,
+  check,
+  dist,
+  editor,
+  listed,
+  open,
+  place,
+  ready,
+  root,
+  same,
+  serve,
+  test,
+  text,
+  write,
+} from "./browser.mjs";
 
 test("a loaded page works offline, also at a sub-path", async () => {
   for (const under of ["/", "/a/sub-path/"]) {
@@ -23,6 +38,57 @@ test("a loaded page works offline, also at a sub-path", async () => {
     );
     await page.context().close();
   }
+});
+
+/** Copies the page as another version of it: all assets have other names. */
+function nextVersion() {
+  const folder = place();
+  cpSync(dist, folder, { recursive: true });
+  const assets = readdirSync(join(folder, "assets"));
+  const renamed = (name) => name.replace(/\.\w+$/, "2$&");
+  for (const name of assets) renameSync(join(folder, "assets", name), join(folder, "assets", renamed(name)));
+  for (const name of ["index.html", "sw.js", ...assets.map((one) => join("assets", renamed(one)))]) {
+    if (!/\.(html|js|css)$/.test(name)) continue;
+    let file = readFileSync(join(folder, name), "utf8");
+    for (const one of assets) file = file.replaceAll(one, renamed(one));
+    writeFileSync(join(folder, name), file.replace(/"khorovod-[0-9a-f]{12}"/, '"khorovod-next"'));
+  }
+  return folder;
+}
+
+test("an update of the page does not break an open tab", async () => {
+  let folder = dist;
+  const server = await serve("/", () => folder);
+  const page = await open(server);
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  await page.waitForFunction(async () => (await caches.keys()).length === 1);
+  folder = nextVersion();
+  await page.evaluate(async () => {
+    const changed = new Promise((resolve) => navigator.serviceWorker.addEventListener("controllerchange", resolve));
+    await (await navigator.serviceWorker.getRegistration()).update();
+    await changed;
+  });
+  // A further navigation, as of another tab, also keeps what the first one needs.
+  const other = await page.context().newPage();
+  await other.goto(server.address);
+  await ready(other);
+  await page.getByRole("button", { name: "Import…" }).click();
+  await page
+    .getByLabel("File to import")
+    .fill(readFileSync(join(root, "tests/import/stable-horovod/readme.yaml"), "utf8"));
+  await page.waitForFunction(() => document.querySelector("#import-system").value === "stable-horovod");
+  await after(page, () => page.getByRole("button", { name: "Import", exact: true }).click());
+  same(
+    page.complaints.filter((one) => !one.includes("404")),
+    [],
+    "complaints",
+  );
+  // The old files go with the last tab that needs them.
+  await page.close();
+  await other.reload();
+  await ready(other);
+  await other.waitForFunction(async () => (await caches.keys()).join() === "khorovod-next", null, { timeout: 10_000 });
+  await server.close();
 });
 
 test("all requests are for the page's own files, and typing makes no request", async () => {

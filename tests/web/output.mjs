@@ -89,8 +89,9 @@ test("a link opens the spec in another browser", async () => {
   const odd = `# äöü 𝄞 "quotes" & <tags>\r\n${"x".repeat(3000)}\n---\n`;
   for (const spec of [...examples.slice(0, 3).map(([, spec]) => spec), odd.replaceAll("\r", "")]) {
     await write(page, spec);
+    await page.evaluate(() => (document.querySelector("#toast").textContent = ""));
     await page.click("#share");
-    await page.waitForFunction(() => document.querySelector("#status").textContent.startsWith("Link copied"));
+    await page.waitForFunction(() => document.querySelector("#toast").textContent.startsWith("Link copied"));
     const link = await page.evaluate(() => navigator.clipboard.readText());
     check(link.startsWith(`${server.address}#spec=`), link);
     const other = await open(server, { hash: link.slice(link.indexOf("#")) });
@@ -110,20 +111,76 @@ test("a link opens the spec in another browser", async () => {
   await server.close();
 });
 
+test("an address names an example and a view", async () => {
+  const server = await serve();
+  const page = await open(server, { hash: "#example=elastic&view=plan" });
+  check((await text(page)).includes("launcher: horovodrun"), "the example");
+  check(await page.locator("#view-plan").isVisible(), "the view");
+  await page.click("#tab-objects");
+  check(page.url().endsWith("#example=elastic&view=objects"), page.url());
+  await page.reload();
+  await page.waitForSelector("html[data-ready]");
+  check(await page.locator("#view-objects").isVisible(), "the view after a reload");
+  check(await page.locator("#notice").isHidden(), "no notice, as nothing was replaced");
+  await after(page, () => page.selectOption("#examples", "cpu"));
+  check(page.url().endsWith("#example=cpu&view=objects"), page.url());
+  same(await page.title(), "hello – khorovod preview", "the title");
+  // A changed example is not the example.
+  await page.locator("#editor .cm-content").focus();
+  await page.keyboard.type("#");
+  check(!page.url().includes("#"), page.url());
+  await server.close();
+});
+
+test("a file is opened with a button, or dropped", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const [, torchrun] = examples.find(([name]) => name === "torchrun");
+  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.click("#open-file")]);
+  const folder = place();
+  writeFileSync(join(folder, "job.yaml"), torchrun);
+  await after(page, () => chooser.setFiles(join(folder, "job.yaml")));
+  same(await text(page), torchrun, "the file");
+  const [, smallest] = examples.find(([name]) => name === "smallest");
+  await after(page, () =>
+    page.evaluate((spec) => {
+      const data = new DataTransfer();
+      data.items.add(new File([spec], "other.yaml"));
+      const target = document.querySelector("#editor").shadowRoot.querySelector(".cm-content");
+      const event = { dataTransfer: data, bubbles: true, cancelable: true, composed: true };
+      target.dispatchEvent(new DragEvent("dragover", event));
+      target.dispatchEvent(new DragEvent("drop", event));
+    }, smallest),
+  );
+  same(await text(page), smallest, "the dropped file");
+  same(page.complaints, [], "complaints");
+  await server.close();
+});
+
 test("the page warns about a link that cannot be copied or contains a Secret", async () => {
   const server = await serve();
   const page = await open(server, { permissions: ["clipboard-write"] });
   const shareStatus = async (spec) => {
     await write(page, spec);
+    await page.evaluate(() => (document.querySelector("#toast").textContent = ""));
     await page.click("#share");
-    await page.waitForFunction(() => /link/i.test(document.querySelector("#status").textContent));
-    return page.innerText("#status");
+    await page.waitForFunction(() => /link/i.test(document.querySelector("#toast").textContent));
+    return page.innerText("#toast");
   };
   const [, smallest] = examples.find(([name]) => name === "smallest");
-  check(
-    /contains a Secret/.test(await shareStatus(`${smallest}---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\n`)),
-    "a Secret",
-  );
+  const secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {db: rosebud}\n";
+  const key = "-----BEGIN OPENSSH PRIVATE KEY-----\n        b3BlbnNz\n        -----END OPENSSH PRIVATE KEY-----";
+  for (const [more, warning] of [
+    [secret, /looks like a secret: db \(line \d+\)/],
+    ["  env:\n    AWS_SECRET_ACCESS_KEY: wJalrXUtnFEMI\n", /AWS_SECRET_ACCESS_KEY \(line \d+\)/],
+    [`  code:\n    files:\n      id: |\n        ${key}\n`, /a private key \(line \d+\)/],
+    // While a line is written, the spec cannot be read.
+    ["  env: {A: [\n    HF_TOKEN: abc\n", /HF_TOKEN \(line \d+\)/],
+  ]) {
+    const status = await shareStatus(smallest + more);
+    check(warning.test(status) && /Send it only to/.test(status), `${more}: ${status}`);
+  }
+  check(/in the link itself/.test(await shareStatus(smallest)), "no warning without a secret");
   check(/too long/.test(await shareStatus(`${smallest}${"# long\n".repeat(700_000)}`)), "4 MiB and more");
   await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
   check(/in the address bar/.test(await shareStatus(smallest)), "no clipboard");

@@ -6,6 +6,7 @@ import "./editing.mjs";
 import "./problems.mjs";
 import "./examples.mjs";
 import "./import.mjs";
+import "./picture.mjs";
 import "./output.mjs";
 import "./offline.mjs";
 import "./large.mjs";

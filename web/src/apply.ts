@@ -1,16 +1,21 @@
 // The view "Apply": what to download, what to copy, and the commands to run.
 import { strToU8, zipSync } from "fflate";
+import { bookAddress, bookLink } from "./book";
 import { asError, type Compiled, type Compiler, decode } from "./compiler";
 import { h, markup } from "./dom";
-import { encodeSpec, LONG_LINK } from "./link";
-import type { Report } from "./wire/types";
+import { encodeSpec, LONG_LINK, secretWarning } from "./link";
+import type { Report, Secrets } from "./wire/types";
 
+/** The page on installation. */
+const INSTALL = "docs/install.html";
 /** Downloads are kept in memory this long, in ms: the browser reads them after the click. */
 const DOWNLOAD_TIME = 10_000;
 
 interface Context {
   compiler: () => Compiler;
   spec: () => string;
+  /** The values of a spec that look like secrets. */
+  secrets: (spec: string) => Secrets;
 }
 
 export class Apply {
@@ -106,7 +111,12 @@ export class Apply {
         `${helm} khorovod-post-render`,
       ),
       h("h2", {}, "Install the command"),
-      h("p", {}, ...markup(command), ...installLink()),
+      h(
+        "p",
+        {},
+        ...markup(command),
+        ...(bookAddress(INSTALL) ? [" ", ...bookLink(INSTALL, "packages, images and other ways")] : []),
+      ),
       this.command("cargo install --locked --path ."),
     ];
   }
@@ -138,13 +148,13 @@ export class Apply {
     const spec = this.context.spec();
     const fragment = encodeSpec(spec);
     if (fragment === undefined) return "The spec is too long for a link: download it under Apply.";
+    const warning = secretWarning(spec, this.context.secrets(spec));
     const link = `${location.origin}${location.pathname}${fragment}`;
     if (!(await this.copy(link, ""))) {
       history.replaceState(null, "", link);
-      return "The browser does not allow this page to copy; the link is in the address bar.";
+      return `The browser does not allow this page to copy; the link is in the address bar. ${warning}`;
     }
-    if (/^kind: *["']?Secret\b/m.test(spec))
-      return "Link copied. It contains a Secret: send it only to people who may read that Secret.";
+    if (warning) return `Link copied. ${warning}`;
     if (link.length <= LONG_LINK) return "Link copied. The spec is in the link itself, not on a server.";
     return `Link copied. It is ${Math.round(link.length / 1_000)} kB long; mail and chat programs may cut it.`;
   }
@@ -193,7 +203,8 @@ export class Apply {
     this.save(name, strToU8(text), "text/yaml");
   }
 
-  private save(name: string, bytes: Uint8Array, type: string) {
+  /** Downloads bytes as a file. */
+  save(name: string, bytes: Uint8Array, type: string) {
     const address = URL.createObjectURL(new Blob([new Uint8Array(bytes)], { type }));
     h("a", { href: address, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(address), DOWNLOAD_TIME);
@@ -211,11 +222,4 @@ function keygen(secret: string, namespace: string | null): string {
 function fileName(jobs: Report[]): string {
   const [first, ...others] = jobs;
   return first && !others.length ? first.job : "jobs";
-}
-
-/** A link to the book's page on installation, if this page is a part of the book. */
-function installLink(): (Node | string)[] {
-  const book = /^(.*\/)web\/dist\/(index\.html)?$/.exec(location.pathname);
-  if (!book) return [];
-  return [" ", h("a", { href: `${book[1]}docs/install.html`, target: "_top" }, "packages, images and other ways")];
 }

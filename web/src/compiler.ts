@@ -1,5 +1,5 @@
 // Runs the compiler, which is a WebAssembly module: in a worker, or in the page's thread if that is quick.
-import { draw, initSync, preview } from "../pkg/khorovod_web.js";
+import { draw, initSync, preview, secrets } from "../pkg/khorovod_web.js";
 import { type Check, nullable, parse } from "./wire/check";
 import * as wire from "./wire/types";
 import type { Answer, Call, Request } from "./worker";
@@ -84,7 +84,12 @@ export class Compiler {
     return { ...json, rendered };
   }
 
-  /** Draws the first job of a spec with a width in CSS pixels. Returns null if the spec has no job. */
+  /** Draws the jobs of a spec as an SVG file; empty if the spec has errors. */
+  svg(spec: string): Promise<string> {
+    return this.askText({ name: "svg", spec });
+  }
+
+  /** Draws the jobs of a spec with a width in CSS pixels. Returns null if the spec has errors. */
   async draw(spec: string, width: number): Promise<wire.Picture | null> {
     const json = this.isQuick(spec) ? draw(spec, width) : await this.askText({ name: "draw", spec, width });
     return parse(nullable(wire.checkPicture), json);
@@ -98,6 +103,11 @@ export class Compiler {
   /** Returns what each problem code means. */
   async codes(): Promise<wire.Codes> {
     return parse(wire.checkCodes, await this.askText({ name: "codes" }));
+  }
+
+  /** Returns the values of a text that look like secrets; undefined if the module is not loaded in this thread. */
+  secrets(text: string): wire.Secrets | undefined {
+    return this.ownMemory && parse(wire.checkSecrets, secrets(text));
   }
 
   /** Returns the systems whose files can be imported. */

@@ -16,6 +16,8 @@ function storage(): Storage {
   };
 }
 
+const asIs = (spec: string) => spec;
+
 const lines = (word: string) => Array.from({ length: 8 }, (_, line) => `${word} ${line}`).join("\n");
 
 describe("drafts", () => {
@@ -23,28 +25,28 @@ describe("drafts", () => {
 
   it("are there after a reload, also right after the last key", () => {
     const [browser, tab] = [storage(), storage()];
-    const drafts = new Drafts(browser, tab);
+    const drafts = new Drafts(browser, tab, asIs);
     drafts.store("a");
     drafts.store("ab");
     drafts.flush();
-    expect(new Drafts(browser, tab).restore()).toBe("ab");
+    expect(new Drafts(browser, tab, asIs).restore()).toBe("ab");
     drafts.store("abc");
     vi.advanceTimersByTime(500);
-    expect(new Drafts(browser, tab).restore()).toBe("abc");
+    expect(new Drafts(browser, tab, asIs).restore()).toBe("abc");
   });
 
   it("stay if something else is opened, and after a change of that", () => {
     const [browser, tab] = [storage(), storage()];
-    const drafts = new Drafts(browser, tab);
+    const drafts = new Drafts(browser, tab, asIs);
     drafts.store("mine");
     drafts.open("of a link");
     expect(drafts.others().map(({ spec }) => spec)).toEqual(["mine"]);
     // After a reload, the tab shows what was opened.
-    expect(new Drafts(browser, tab).restore()).toBe("of a link");
+    expect(new Drafts(browser, tab, asIs).restore()).toBe("of a link");
     drafts.store("of a link, changed");
     drafts.flush();
     expect(drafts.others().map(({ spec }) => spec)).toEqual(["mine"]);
-    expect(new Drafts(browser, tab).restore()).toBe("of a link, changed");
+    expect(new Drafts(browser, tab, asIs).restore()).toBe("of a link, changed");
     const [mine] = drafts.others();
     if (mine) drafts.continue(mine);
     drafts.store("mine, changed");
@@ -54,7 +56,7 @@ describe("drafts", () => {
 
   it("of two tabs do not replace each other", () => {
     const browser = storage();
-    const [one, other] = [new Drafts(browser, storage()), new Drafts(browser, storage())];
+    const [one, other] = [new Drafts(browser, storage(), asIs), new Drafts(browser, storage(), asIs)];
     one.store("one");
     one.flush();
     expect(other.restore()).toBe("one");
@@ -68,7 +70,7 @@ describe("drafts", () => {
 
   it("stay if the text is cleared or replaced as a whole", () => {
     const [browser, tab] = [storage(), storage()];
-    const drafts = new Drafts(browser, tab);
+    const drafts = new Drafts(browser, tab, asIs);
     for (const text of [lines("a"), "", lines("b"), `${lines("b")}\nmore`, lines("c")]) {
       drafts.store(text);
       drafts.flush();
@@ -76,16 +78,47 @@ describe("drafts", () => {
     expect(drafts.others().map(({ spec }) => spec)).toEqual([`${lines("b")}\nmore`, lines("a")]);
   });
 
+  it("are stored without secrets, which only the tab keeps", () => {
+    const [browser, tab] = [storage(), storage()];
+    const mask = (spec: string) => spec.replace("rosebud", "…");
+    const drafts = new Drafts(browser, tab, mask);
+    drafts.store("PASSWORD: rosebud");
+    drafts.flush();
+    expect(browser.getItem("drafts")).toContain("PASSWORD: …");
+    expect(browser.getItem("drafts")).not.toContain("rosebud");
+    expect(new Drafts(browser, tab, mask).restore()).toBe("PASSWORD: rosebud");
+    expect(new Drafts(browser, storage(), mask).restore()).toBe("PASSWORD: …");
+    // Also beside a link that is opened.
+    drafts.open("of a link");
+    drafts.store("of a link, changed");
+    drafts.flush();
+    expect(drafts.others().map(({ spec }) => spec)).toEqual(["PASSWORD: rosebud"]);
+    expect(browser.getItem("drafts")).not.toContain("rosebud");
+    drafts.continue(drafts.others()[0] ?? { id: "", time: 0, spec: "" });
+    drafts.store("PASSWORD:");
+    drafts.flush();
+    expect(tab.getItem("whole")).toBeNull();
+  });
+
+  it("are kept by the tab as long as secrets cannot be found", () => {
+    const [browser, tab] = [storage(), storage()];
+    const drafts = new Drafts(browser, tab, () => undefined);
+    drafts.store("early");
+    drafts.flush();
+    expect(new Drafts(browser, tab, asIs).restore()).toBe("early");
+    expect(new Drafts(browser, storage(), asIs).restore()).toBeUndefined();
+  });
+
   it("are at most ten, and nothing that is damaged breaks the page", () => {
     const browser = storage();
     for (let number = 0; number < 15; number++) {
-      const drafts = new Drafts(browser, storage());
+      const drafts = new Drafts(browser, storage(), asIs);
       drafts.store(`number ${number}`);
       drafts.flush();
     }
-    expect(new Drafts(browser, storage()).others()).toHaveLength(10);
+    expect(new Drafts(browser, storage(), asIs).others()).toHaveLength(10);
     browser.setItem("drafts", "[{");
-    expect(new Drafts(browser, storage()).restore()).toBeUndefined();
+    expect(new Drafts(browser, storage(), asIs).restore()).toBeUndefined();
   });
 });
 

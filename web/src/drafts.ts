@@ -2,6 +2,9 @@
 //
 // Each spec that is edited is a draft of its own in the local storage, which all tabs share. A tab keeps the id of its draft in the
 // session storage. So no tab writes over the draft of another one, and nothing that is opened replaces a draft.
+//
+// The local storage outlives the tab, and other pages of the same origin can read it. So values that look like secrets are masked in
+// it. The tab keeps the whole text in its session storage, which the browser deletes with the tab.
 import * as c from "./wire/check";
 
 /** The drafts of this browser, the newest first. */
@@ -10,6 +13,8 @@ const DRAFTS = "drafts";
 const ID = "draft";
 /** The spec that this tab shows if it was opened and not edited. */
 const OPENED = "opened";
+/** The drafts of this tab that are not stored as they are, because they have secrets. */
+const WHOLE = "whole";
 /** How long to wait after the last change before the spec is stored, in ms. */
 const DELAY = 400;
 /** At most so many drafts are kept, with so many characters together. */
@@ -33,6 +38,8 @@ export class Drafts {
   constructor(
     private readonly shared: Storage | undefined,
     private readonly tab: Storage | undefined,
+    /** Replaces the values that look like secrets; returns undefined if they cannot be found yet. */
+    private readonly mask: (spec: string) => string | undefined,
   ) {}
 
   /** Returns the spec that this tab showed before a reload, or else the newest draft. The first change of that becomes another draft. */
@@ -53,6 +60,11 @@ export class Drafts {
     this.id = undefined;
     set(this.tab, ID, undefined);
     set(this.tab, OPENED, spec);
+  }
+
+  /** Whether the tab shows this spec, which was opened and not edited. */
+  isOpened(spec: string): boolean {
+    return get(this.tab, OPENED) === spec;
   }
 
   /** The tab shows this draft and goes on with it. */
@@ -107,18 +119,36 @@ export class Drafts {
     return id;
   }
 
+  /** All drafts, the newest first; those of this tab with their secrets. */
   private read(): StoredDraft[] {
-    try {
-      return c.parse(checkDrafts, get(this.shared, DRAFTS) ?? "[]");
-    } catch {
-      return [];
-    }
+    const stored = readDrafts(this.shared, DRAFTS);
+    const whole = readDrafts(this.tab, WHOLE);
+    const rest = stored.filter(({ id }) => !whole.some((one) => one.id === id));
+    return [...whole, ...rest].sort((one, other) => other.time - one.time);
   }
 
   private write(drafts: StoredDraft[]) {
     let length = 0;
     const kept = drafts.slice(0, MOST).filter(({ spec }) => (length += spec.length) <= MAX_LENGTH);
-    set(this.shared, DRAFTS, JSON.stringify(kept));
+    const before = readDrafts(this.shared, DRAFTS);
+    const changed = new Set([this.id, ...readDrafts(this.tab, WHOLE).map(({ id }) => id)]);
+    const whole: StoredDraft[] = [];
+    const masked = kept.flatMap((draft) => {
+      const spec = changed.has(draft.id) ? this.mask(draft.spec) : draft.spec;
+      if (spec !== draft.spec) whole.push(draft);
+      if (spec !== undefined) return [{ ...draft, spec }];
+      return before.filter(({ id }) => id === draft.id);
+    });
+    set(this.tab, WHOLE, whole.length ? JSON.stringify(whole) : undefined);
+    set(this.shared, DRAFTS, JSON.stringify(masked));
+  }
+}
+
+function readDrafts(storage: Storage | undefined, key: string): StoredDraft[] {
+  try {
+    return c.parse(checkDrafts, get(storage, key) ?? "[]");
+  } catch {
+    return [];
   }
 }
 

@@ -46,6 +46,7 @@ import { completions, hover } from "./completion";
 import type { Line } from "./diff";
 import { directInput } from "./direct-input";
 import { h, markup } from "./dom";
+import { inPage } from "./hints";
 import { breakLine, isInText } from "./new-line";
 import type { Fields } from "./schema";
 import type { PlacedText, Problem } from "./wire/types";
@@ -298,7 +299,7 @@ export class Editor {
         "span",
         {},
         h("span", {}, ...markup(message)),
-        hint !== null && h("div", {}, ...markup(hint)),
+        hint !== null && h("div", {}, ...markup(inPage(hint))),
         ...notes.map(({ from, text }) => h("div", {}, `line ${this.lineAt(from)}: ${text}`)),
       );
     return {

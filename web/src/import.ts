@@ -38,6 +38,8 @@ export class ImportDialog {
     /** Puts a spec into the editor. */
     private readonly load: (spec: string) => void,
     private readonly download: (name: string, text: string) => void,
+    /** Called when the dialog is closed. */
+    onClose: () => void,
   ) {
     const run = () => this.run().catch((error: unknown) => this.warn(asError(error).message));
     this.dialog = h(
@@ -64,6 +66,7 @@ export class ImportDialog {
       ),
       this.result,
     );
+    this.dialog.addEventListener("close", onClose);
     document.body.append(this.dialog);
   }
 
@@ -116,6 +119,7 @@ export class ImportDialog {
     }
     this.load(imported.job);
     this.result.replaceChildren(...this.report(imported));
+    this.result.querySelector<HTMLElement>(".done")?.focus();
   }
 
   private warn(text: string) {
@@ -130,7 +134,11 @@ export class ImportDialog {
     const heads = ["verdict", "field of the file", "in the spec"].map((head) => h("th", { scope: "col" }, head));
     const onclick = () => this.download("secrets.yaml", secrets.replace(/^---\n/, ""));
     return [
-      h("p", { class: "done" }, `The job is in the editor. ${count(fields.length, "field")}: ${verdicts}.`),
+      h(
+        "p",
+        { class: "done", tabindex: "-1" },
+        `The job is in the editor. ${count(fields.length, "field")}: ${verdicts}.`,
+      ),
       ...(secrets
         ? [
             h("p", { class: "warn" }, "The file holds secrets. The job refers to them by name; download them here: "),
@@ -143,9 +151,10 @@ export class ImportDialog {
 }
 
 function fieldRow({ path, line, verdict, to, note }: FieldOutcome): HTMLElement {
-  const outcome = [to.join(", "), note].filter(Boolean).join(": ");
+  const targets = to.flatMap((target, index) => [index ? ", " : "", h("code", {}, target)]);
+  const outcome = [...targets, ...(to.length && note ? [": "] : []), ...markup(note)];
   const field = h("td", {}, h("code", {}, path), ` line ${line}`);
-  return h("tr", { class: verdict }, h("td", {}, verdict), field, h("td", {}, outcome));
+  return h("tr", { class: verdict }, h("td", {}, verdict), field, h("td", {}, ...outcome));
 }
 
 function problemRow({ line, message, hint }: ImportProblem): HTMLElement {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decodeSpec, encodeSpec } from "./link";
+import { decodePermalink, decodeSpec, encodePermalink, encodeSpec, maskSecrets, secretWarning } from "./link";
 
 describe("a link", () => {
   it.each(["", "kind: TrainingJob\n", "# ä𝄞\n", "x".repeat(100_000)])("brings a spec back", (spec) => {
@@ -24,4 +24,30 @@ describe("a link", () => {
     expect(() => decodeSpec(fragment.slice(0, -8))).toThrow();
     expect(() => decodeSpec("#spec=%%%")).toThrow();
   });
+});
+
+describe("secrets", () => {
+  const spec = "a: 1\nPASSWORD: rosebud\n# ghp_x\n";
+  const at = (text: string, what: string) => {
+    const from = spec.indexOf(text);
+    return { what, from, to: from + text.length };
+  };
+  const found = [at("rosebud", "`PASSWORD`"), at("ghp_x", "an access token")];
+
+  it("are masked", () => {
+    expect(maskSecrets(spec, found)).toBe("a: 1\nPASSWORD: …\n# …\n");
+    expect(maskSecrets(spec, [])).toBe(spec);
+  });
+
+  it("are named in a warning", () => {
+    expect(secretWarning(spec, [])).toBe("");
+    expect(secretWarning(spec, found)).toContain("secrets: PASSWORD (line 2), an access token (line 3). ");
+    expect(secretWarning(spec, [...found, ...found])).toContain(", 1 more. ");
+  });
+});
+
+it("names an example and a view", () => {
+  expect(decodePermalink(encodePermalink("elastic", "plan"))).toEqual({ example: "elastic", view: "plan" });
+  expect(decodePermalink("#view=objects")).toEqual({ view: "objects" });
+  expect(decodePermalink("#spec=abc")).toEqual({});
 });

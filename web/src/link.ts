@@ -1,5 +1,6 @@
 // A spec in a link: compressed, in the fragment, which browsers do not send to servers.
 import { deflateSync, inflateSync, strFromU8, strToU8 } from "fflate";
+import type { Secrets } from "./wire/types";
 
 const NAME = "spec=";
 /** Mail and chat programs may cut links that are longer than this. */
@@ -24,4 +25,36 @@ export function decodeSpec(fragment: string): string | undefined {
   const bytes = Uint8Array.from(binary, (c) => c.charCodeAt(0));
   // The output buffer has a fixed size, so that a small link cannot fill the memory.
   return strFromU8(inflateSync(bytes, { out: new Uint8Array(Math.min(MAX_BYTES, bytes.length * 1_030 + 64)) }));
+}
+
+/** The example and the view that a fragment such as `#example=elastic&view=plan` names. */
+export function decodePermalink(fragment: string): { example?: string; view?: string } {
+  const named = new URLSearchParams(fragment.slice(1));
+  const [example, view] = [named.get("example"), named.get("view")];
+  return { ...(example === null ? {} : { example }), ...(view === null ? {} : { view }) };
+}
+
+/** The fragment that names an example and a view. */
+export const encodePermalink = (example: string, view: string) =>
+  `#example=${encodeURIComponent(example)}&view=${view}`;
+
+/** Replaces the values that look like secrets by `…`. */
+export function maskSecrets(spec: string, secrets: Secrets): string {
+  let masked = "";
+  let end = 0;
+  for (const { from, to } of secrets) {
+    masked += `${spec.slice(end, from)}…`;
+    end = to;
+  }
+  return masked + spec.slice(end);
+}
+
+/** A warning about the values in a link that look like secrets; empty if there are none. */
+export function secretWarning(spec: string, secrets: Secrets): string {
+  const lineOf = (at: number) => spec.slice(0, at).split("\n").length;
+  const named = secrets.slice(0, 3).map(({ what, from }) => `${what.replaceAll("`", "")} (line ${lineOf(from)})`);
+  const more = secrets.length - named.length;
+  const list = [...named, ...(more ? [`${more} more`] : [])].join(", ");
+  if (!list) return "";
+  return `It contains what looks like ${secrets.length > 1 ? "secrets" : "a secret"}: ${list}. Send it only to people who may read that.`;
 }

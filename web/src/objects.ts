@@ -82,6 +82,15 @@ export class Objects {
     this.rest.replaceChildren(...markup(notListed(compiled, this.current.length)));
   }
 
+  /** Opens an object by its index in the rendered documents, and moves the focus to it. */
+  reveal(index: number) {
+    const row = this.rows.get(this.current[index]?.key ?? "");
+    if (!row) return;
+    row.element.open = true;
+    row.element.scrollIntoView({ block: "start" });
+    row.element.querySelector("summary")?.focus();
+  }
+
   private update(object: RenderedObject, index: number) {
     const row = this.rows.get(object.key) ?? this.addRow(object);
     const { element, title, badge } = row;
@@ -136,7 +145,7 @@ export class Objects {
 /** A sentence about the objects that are not listed; empty if all are. */
 function notListed({ documents, leftOut }: Compiled, listed: number): string {
   const objects = documents.length - listed;
-  const jobs = leftOut ? `\`khorovod render\` also renders ${count(leftOut, "more job")}. ` : "";
+  const jobs = leftOut ? `The objects of ${count(leftOut, "more job")} are not shown; downloads have all. ` : "";
   return `${jobs}${objects > 0 ? `${count(objects, "more object")} not listed.` : ""}`;
 }
 

@@ -2,30 +2,41 @@
 import schemaFile from "../../schema/training-job.v1alpha1.schema.json?url";
 import moduleFile from "../pkg/khorovod_web_bg.wasm?url";
 import { Apply } from "./apply";
+import { bookAddress, bookLink } from "./book";
 import { asError, type Compiled, Compiler } from "./compiler";
 import { byId, count, h, markup, setText, setVisible } from "./dom";
+import { Details } from "./details";
 import { Drafts, titleOf } from "./drafts";
 import { Editor } from "./editor";
 import { examples, smallest, summaryOf } from "./examples";
 import { ImportDialog } from "./import";
-import { decodeSpec } from "./link";
+import { decodePermalink, decodeSpec, encodePermalink, maskSecrets } from "./link";
 import { Objects } from "./objects";
-import { Picture } from "./picture";
+import { type Part, Picture } from "./picture";
+import { pngOf } from "./png";
 import { changeList, gpus, plan } from "./plan";
-import { ProblemList, summarize } from "./problems";
+import { ProblemList, summarize, worstOf } from "./problems";
 import { checkSchema, Fields } from "./schema";
+import { makeSplit } from "./split";
 import { parse } from "./wire/check";
-import type { Preview } from "./wire/types";
+import type { Preview, Report } from "./wire/types";
 
 const VIEWS = ["picture", "plan", "objects", "apply"] as const;
 type View = (typeof VIEWS)[number];
 /** At most this many jobs have a plan in the page. */
 const PLANS = 20;
+/** The examples that an empty page offers. */
+const FIRST_EXAMPLES = ["smallest", "torchrun", "elastic", "self-healing", "deepspeed", "s3"];
+/** The largest file that is opened, in bytes. */
+const MAX_FILE = 16 << 20;
+/** How long the spec has errors until the result is marked as an earlier one, in ms. */
+const STALE_AFTER = 700;
+/** How long the result of an action is shown, in ms. */
+const ANNOUNCED = 12_000;
 
 const NO_WEBASSEMBLY =
-  "This browser has no WebAssembly, or it is switched off; the preview needs it. You can still edit the spec here; " +
-  "`khorovod plan job.yaml` shows the plan in a terminal.";
-const IN_A_TERMINAL = "`khorovod plan job.yaml` shows the plan in a terminal.";
+  "This browser has no WebAssembly, or it is switched off; the preview needs it. You can still edit the spec here.";
+const STILL_AN_EDITOR = "Reload the page to try again. You can still edit the spec here.";
 const DAMAGED_LINK =
   "The spec in this link cannot be read: the link was cut or changed. The page shows another spec. Ask for the link again.";
 
@@ -48,14 +59,20 @@ export class Page {
   private isDrawing = false;
   /** How many previews were shown. Tests wait for it to change. */
   private shown = 0;
+  private staleTimer: ReturnType<typeof setTimeout> | undefined;
+  /** Ends the message about the result of an action. */
+  private announcement: ReturnType<typeof setTimeout> | undefined;
 
   private readonly editor: Editor;
   private readonly problems: ProblemList;
   private readonly picture: Picture;
+  private readonly details: Details;
   private readonly objects: Objects;
   private readonly apply: Apply;
   private readonly importDialog: ImportDialog;
-  private readonly drafts = new Drafts(storage("localStorage"), storage("sessionStorage"));
+  private readonly drafts = new Drafts(storage("localStorage"), storage("sessionStorage"), (spec) => this.masked(spec));
+  /** The page runs without a compiler. */
+  private hasFailed = false;
   private readonly changesSinceBase = h("div", { class: "base" });
 
   constructor() {
@@ -67,16 +84,37 @@ export class Page {
     this.problems = new ProblemList(byId("problems"), this.editor);
     this.picture = new Picture(
       byId("view-picture"),
-      (field) => this.highlight(this.rangeOf(0, field)),
+      (part) => this.partChosen(part),
       () => this.drawPicture(),
     );
+    const saveAs = (type: "SVG" | "PNG") =>
+      h(
+        "button",
+        {
+          type: "button",
+          onclick: () => void this.savePicture(type).catch((error: unknown) => this.announce(asError(error).message)),
+        },
+        `Save as ${type}`,
+      );
+    byId("view-picture").append(h("div", { class: "buttons save" }, saveAs("SVG"), saveAs("PNG")));
+    this.details = new Details(byId("view-picture"), {
+      goToField: (job, field) => {
+        const range = this.rangeOf(job, field);
+        return range && (() => this.highlight(range));
+      },
+      openObject: (index) => this.openObject(index),
+    });
     byId("view-objects").append(this.changesSinceBase);
     this.objects = new Objects(
       byId("view-objects"),
       (job, field) => this.rangeOf(job, field),
       (range) => this.highlight(range),
     );
-    const context = { compiler: () => this.loadedCompiler(), spec: () => this.editor.text };
+    const context = {
+      compiler: () => this.loadedCompiler(),
+      spec: () => this.editor.text,
+      secrets: (spec: string) => this.compiler?.secrets(spec) ?? [],
+    };
     this.apply = new Apply(byId("view-apply"), context, () => {
       this.stale.add("apply");
       this.drawView();
@@ -85,16 +123,22 @@ export class Page {
       () => this.loadedCompiler(),
       (spec) => this.load(spec),
       (name, text) => this.apply.download(name, text),
+      () => {
+        // The button that opened the dialog may be gone, such as an offer among the problems. Then nothing on the page has the focus.
+        if (!document.activeElement?.closest("header, main")) this.editor.focus();
+      },
     );
   }
 
   /** Shows the first spec, then loads the compiler and the schema. */
   async start() {
+    keepVersion();
+    makeSplit(storage("localStorage"));
     this.listen();
     this.showPane("spec");
-    this.openView("picture");
+    this.openView(VIEWS.find((view) => view === decodePermalink(location.hash).view) ?? "picture");
     const linked = this.specOfLink();
-    if (linked === undefined) this.editor.load(this.drafts.restore() ?? smallest);
+    if (linked === undefined || this.drafts.isOpened(linked)) this.editor.load(this.drafts.restore() ?? smallest);
     else this.openLinked(linked);
     this.claimDraft();
     if (typeof WebAssembly !== "object") {
@@ -104,7 +148,7 @@ export class Page {
     try {
       await this.loadCompiler();
     } catch (error) {
-      this.fail("The preview could not start: ", asError(error).message, `. ${IN_A_TERMINAL}`);
+      this.fail("The preview could not start: ", asError(error).message, `. ${STILL_AN_EDITOR}`);
     }
     if (import.meta.env.PROD && "serviceWorker" in navigator && isSecureContext)
       navigator.serviceWorker.register("./sw.js").catch(() => undefined);
@@ -132,12 +176,36 @@ export class Page {
     return this.compiler;
   }
 
+  /** A spec without the values that look like secrets; undefined while the compiler, which finds them, is not loaded. */
+  private masked(spec: string): string | undefined {
+    const secrets = this.hasFailed ? [] : this.compiler?.secrets(spec);
+    return secrets && maskSecrets(spec, secrets);
+  }
+
   private specChanged(spec: string, byUser: boolean) {
     if (byUser) {
       this.drafts.store(spec);
       clearAddress();
     }
     this.compiler?.preview(spec);
+  }
+
+  /** Puts an example into the editor, and its name into the address. */
+  private loadExample(name: string, spec: string) {
+    this.load(spec);
+    history.replaceState(null, "", encodePermalink(name, this.view));
+  }
+
+  /** Opens a file of the user: a spec, or another text, which the page offers to import. */
+  private async openFile(file: File | undefined) {
+    if (!file) return;
+    if (file.size > MAX_FILE) {
+      this.announce(`${file.name} is too large: the limit is ${MAX_FILE >> 20} MB.`);
+      return;
+    }
+    this.load(await file.text());
+    this.announce(`${file.name} is open.`);
+    this.editor.focus();
   }
 
   /** Puts another spec into the editor; the user's draft stays in the list. Its first state without errors becomes the base. */
@@ -159,7 +227,10 @@ export class Page {
     const [mine] = this.drafts.others();
     const own =
       this.drafts.current === undefined ? mine : { id: this.drafts.current, spec: this.editor.text, time: Date.now() };
+    const { hash } = location;
     this.load(spec);
+    // The name of an example stays in the address, as it is short and can be shared.
+    if (decodePermalink(hash).example !== undefined) history.replaceState(null, "", hash);
     if (!own || own.spec === spec) return;
     const back = h("button", { type: "button", onclick: () => this.continueDraft(own.id) }, "Back to mine");
     const notice = byId("notice");
@@ -192,28 +263,48 @@ export class Page {
   private showPreview(spec: string, preview: Preview, compiled: Compiled | undefined) {
     // The spec has changed since; the preview of the new one is on its way.
     if (spec !== this.editor.text) return;
-    this.editor.showProblems(preview.problems);
-    this.problems.show(preview);
-    const noJob = preview.problems.find((problem) => problem.code === "no-training-job");
-    if (noJob && !noJob.fix) void this.suggestStart(spec);
+    const isEmpty = !spec.trim();
+    // An empty spec is a start, not a mistake.
+    const found = isEmpty ? { problems: [], more: 0 } : preview;
+    this.editor.showProblems(found.problems);
+    this.problems.show(found);
+    const noJob = found.problems.find((problem) => problem.code === "no-training-job");
+    if (isEmpty || (noJob && !noJob.fix)) void this.suggestStart(spec);
     if (compiled) {
       this.current = { spec, compiled };
       if (!this.base) this.setBase(this.current);
       for (const view of VIEWS) this.stale.add(view);
     }
     // An empty spec shows nothing, not the last job.
-    const blank = !this.current || !spec.trim();
+    const blank = !this.current || isEmpty;
     byId("result").classList.toggle("blank", blank);
-    byId("result").classList.toggle("old", !compiled);
     setVisible(byId("nothing"), blank);
-    setVisible(byId("stale"), !compiled && !blank);
+    setVisible(byId("start"), isEmpty);
+    this.markStale(!compiled && !blank);
     setText(byId("sum"), blank || !this.current ? "" : total(this.current.compiled));
     this.drawView();
-    this.setStatus(summarize(preview));
+    this.setStatus(isEmpty ? "" : summarize(found));
+    const worst = worstOf(found);
+    if (byId("status").dataset["worst"] !== worst) byId("status").dataset["worst"] = worst;
+    const name = this.current?.compiled.jobs[0]?.job;
+    const title = name && !blank ? `${name} – khorovod preview` : "khorovod preview";
+    if (document.title !== title) document.title = title;
     const { dataset } = document.documentElement;
     dataset["memory"] = String(this.compiler?.memory ?? 0);
     dataset["shown"] = String(++this.shown);
     if (this.shown === 1) performance.mark("interactive");
+  }
+
+  /** Marks the result as that of an earlier spec, but only after a pause: most errors are half a line that is being typed. */
+  private markStale(isStale: boolean) {
+    clearTimeout(this.staleTimer);
+    const mark = () => {
+      byId("result").classList.toggle("old", isStale);
+      setVisible(byId("stale"), isStale);
+      setVisible(byId("private"), !isStale);
+    };
+    if (isStale && byId("stale").hidden) this.staleTimer = setTimeout(mark, STALE_AFTER);
+    else if (!isStale) mark();
   }
 
   /** The range in the spec of a field, or else of the nearest field that contains it, except the whole spec. */
@@ -224,6 +315,29 @@ export class Page {
       if (range) return range;
     }
     return undefined;
+  }
+
+  /** Shows what is behind a part of the picture, and marks its lines. */
+  private partChosen(part: Part) {
+    if (!this.current) return;
+    this.details.open(this.current.compiled, part, this.picture.elementOf(part));
+    const range = this.rangeOf(part.item.job, part.item.field ?? "");
+    if (range) this.editor.highlight(range);
+  }
+
+  private openObject(index: number) {
+    this.openView("objects");
+    this.objects.reveal(index);
+  }
+
+  private async savePicture(type: "SVG" | "PNG") {
+    if (!this.current) return;
+    const { compiled, spec } = this.current;
+    const svg = await this.loadedCompiler().svg(spec);
+    const name = compiled.jobs.length === 1 ? (compiled.jobs[0]?.job ?? "jobs") : "jobs";
+    if (type === "SVG") this.apply.save(`${name}.svg`, new TextEncoder().encode(svg), "image/svg+xml");
+    else this.apply.save(`${name}.png`, await pngOf(svg), "image/png");
+    this.announce(`${name}.${type.toLowerCase()} is downloaded.`);
   }
 
   private highlight(range: [number, number] | undefined) {
@@ -260,6 +374,7 @@ export class Page {
     const state = this.current;
     if (!state || !width) return;
     const { jobs, picture } = state.compiled;
+    this.details.show(state.compiled);
     if (picture?.width === width) this.picture.show(picture);
     else if (jobs.length > 0 && !this.isDrawing) void this.redraw(state, width);
   }
@@ -319,8 +434,17 @@ export class Page {
     setText(byId("status"), text);
   }
 
+  /** Shows the result of an action for a while, over the page. */
+  private announce(text: string) {
+    clearTimeout(this.announcement);
+    setText(byId("toast"), text);
+    this.announcement = setTimeout(() => setText(byId("toast"), ""), ANNOUNCED);
+  }
+
   private openView(next: View, focus = false) {
     this.view = next;
+    const { example } = decodePermalink(location.hash);
+    if (example !== undefined) history.replaceState(null, "", encodePermalink(example, next));
     for (const view of VIEWS) {
       const tab = byId(`tab-${view}`);
       tab.setAttribute("aria-selected", String(view === next));
@@ -354,10 +478,16 @@ export class Page {
       this.drawView();
     });
     this.fillExamples();
+    this.listenForFiles();
+    const links = bookAddress("docs/start.html") === undefined ? [] : bookLink("docs/start.html", "Docs");
+    byId("links").append(...links);
+    setVisible(byId("links"), links.length > 0);
     byId("import-open").addEventListener("click", () => void this.importDialog.open());
-    byId("share").addEventListener("click", () => void this.apply.share().then((text) => this.setStatus(text)));
+    byId("share").addEventListener("click", () => void this.apply.share().then((text) => this.announce(text)));
     addEventListener("hashchange", () => {
       const spec = this.specOfLink();
+      const view = VIEWS.find((one) => one === decodePermalink(location.hash).view);
+      if (view) this.openView(view);
       if (spec !== undefined && spec !== this.editor.text) this.openLinked(spec);
       else if (spec !== undefined) clearAddress();
     });
@@ -366,6 +496,33 @@ export class Page {
     document.addEventListener("visibilitychange", () => {
       if (document.visibilityState === "hidden") this.drafts.flush();
     });
+  }
+
+  /** Opens files that are chosen, or dropped anywhere on the page except into a dialog. */
+  private listenForFiles() {
+    const open = (file: File | undefined) =>
+      void this.openFile(file).catch((error: unknown) => this.announce(asError(error).message));
+    const input = h("input", { type: "file", accept: ".yaml,.yml,.sh,.sbatch,.json,text/*", hidden: true });
+    input.addEventListener("change", () => {
+      open(input.files?.[0]);
+      input.value = "";
+    });
+    byId("open-file").after(input);
+    byId("open-file").addEventListener("click", () => input.click());
+    const hasFiles = (event: DragEvent) =>
+      event.dataTransfer?.types.includes("Files") && !document.querySelector("dialog[open]");
+    document.addEventListener("dragover", (event) => hasFiles(event) && event.preventDefault(), { capture: true });
+    document.addEventListener(
+      "drop",
+      (event) => {
+        if (!hasFiles(event)) return;
+        event.preventDefault();
+        // The editor would insert the file at the cursor.
+        event.stopPropagation();
+        open(event.dataTransfer?.files[0]);
+      },
+      { capture: true },
+    );
   }
 
   private fillExamples() {
@@ -386,6 +543,7 @@ export class Page {
       else drafts.remove();
     };
     listDrafts();
+    this.fillStart();
     // Before the list opens: other tabs may have stored drafts.
     select.addEventListener("pointerdown", listDrafts);
     select.addEventListener("focus", listDrafts);
@@ -394,9 +552,39 @@ export class Page {
       select.value = "";
       if (!value) return;
       if (value.startsWith("draft ")) this.continueDraft(value.slice("draft ".length));
-      else this.load(examples.find(({ name }) => name === value)?.spec ?? "");
+      else {
+        const example = examples.find(({ name }) => name === value);
+        if (example) this.loadExample(example.name, example.spec);
+        else this.load("");
+      }
       this.editor.focus();
     });
+  }
+
+  /** What an empty page offers: some examples, the import and a file. */
+  private fillStart() {
+    const cards = FIRST_EXAMPLES.flatMap((wanted) => {
+      const example = examples.find(({ name }) => name === wanted);
+      if (!example) return [];
+      const onclick = () => {
+        this.loadExample(example.name, example.spec);
+        this.editor.focus();
+      };
+      const summary = h("span", {}, ...markup(summaryOf(example.spec)));
+      return [h("button", { type: "button", class: "card", onclick }, h("strong", {}, example.name), " ", summary)];
+    });
+    const button = (text: string, id: string) => h("button", { type: "button", onclick: () => byId(id).click() }, text);
+    byId("start").append(
+      h("h2", {}, "Start from an example"),
+      h("div", { class: "cards" }, ...cards),
+      h("h2", {}, "Or from what you have"),
+      h(
+        "div",
+        { class: "buttons" },
+        button("Open a spec…", "open-file"),
+        button("Import a job of another system…", "import-open"),
+      ),
+    );
   }
 
   /** The spec in the address. If it is damaged, a notice appears, as the editor then shows another spec. */
@@ -404,7 +592,8 @@ export class Page {
     const notice = byId("notice");
     notice.hidden = true;
     try {
-      return decodeSpec(location.hash);
+      const { example } = decodePermalink(location.hash);
+      return decodeSpec(location.hash) ?? examples.find(({ name }) => name === example)?.spec;
     } catch {
       notice.className = "broken";
       notice.textContent = DAMAGED_LINK;
@@ -415,10 +604,18 @@ export class Page {
 
   /** Shows why the preview does not run. */
   private fail(...texts: string[]) {
+    this.hasFailed = true;
     byId("broken").replaceChildren(...texts.flatMap((text) => markup(text)));
     byId("broken").hidden = false;
     this.setStatus("not running");
   }
+}
+
+/** Keeps the files of this version in the service worker's caches while the tab is open: it holds a lock with the script's address. */
+function keepVersion() {
+  if (!("locks" in navigator)) return;
+  const forever = () => new Promise<never>(() => undefined);
+  navigator.locks.request(import.meta.url, { mode: "shared" }, forever).catch(() => undefined);
 }
 
 /** A storage of the browser, if the page may use it. */
@@ -449,11 +646,23 @@ function parentOf(path: string): string {
   return parent === path ? "" : parent;
 }
 
-/** The total of the jobs: `32 GPUs · 32 ranks · 5 pods`. */
-function total({ jobs }: Compiled): string {
-  const [report] = jobs;
-  if (jobs.length > 1) return count(jobs.length, "job");
-  return report ? `${gpus(report)} · ${count(report.ranks, "rank")} · ${count(report.pods, "pod")}` : "";
+/** The total of the jobs: `32 GPUs · 32 ranks · 5 pods`, with the number of jobs if there are several. */
+function total({ jobs, leftOut }: Compiled): string {
+  if (!jobs.length) return "";
+  const sum = (of: (report: Report) => number) => jobs.reduce((all, report) => all + of(report), 0);
+  const all = [
+    gpus(jobs),
+    count(
+      sum(({ ranks }) => ranks),
+      "rank",
+    ),
+    count(
+      sum(({ pods }) => pods),
+      "pod",
+    ),
+  ].join(" · ");
+  if (leftOut) return `${count(jobs.length + leftOut, "job")}; the first ${jobs.length}: ${all}`;
+  return jobs.length > 1 ? `${count(jobs.length, "job")}: ${all}` : all;
 }
 
 function drawPlans({ jobs, leftOut }: Compiled) {
@@ -462,7 +671,7 @@ function drawPlans({ jobs, leftOut }: Compiled) {
   const wasOpen = view.querySelector("details[open]") !== null;
   view.replaceChildren(
     ...jobs.slice(0, PLANS).map(plan),
-    ...(rest ? [h("p", {}, ...markup(`${count(rest, "more job")}: \`khorovod plan\` shows all.`))] : []),
+    ...(rest ? [h("p", {}, `${count(rest, "more job")} not shown.`)] : []),
   );
   if (wasOpen) view.querySelector("details")?.setAttribute("open", "");
 }

@@ -8,6 +8,16 @@ const STILL = 500;
 /** A narrower picture cannot show its texts. */
 const MIN_WIDTH = 280;
 
+/** A part of the picture that was chosen, with the number of the worker if it is one. */
+export interface Part {
+  item: PictureItem;
+  /** `worker`, `team`, `head`, `volume`, … */
+  kind: string;
+  /** The index of the group of workers, or of the volume. */
+  index: number;
+  worker?: number;
+}
+
 interface Shown {
   group: SVGGElement;
   tip: SVGTitleElement | undefined;
@@ -18,20 +28,22 @@ export class Picture {
   /** The width to draw for, in CSS pixels; 0 while the picture is hidden. */
   width = 0;
   private readonly svg: SVGSVGElement;
-  private readonly fence: SVGRectElement;
+  /** Marks the selected square of a grid. */
+  private readonly marker = s("rect", { class: "marker", rx: 3 });
   private readonly shown = new Map<string, Shown>();
+  /** The worker that is selected in each grid. */
+  private readonly selected = new Map<string, number>();
   /** When a change was last shown. */
   private changedAt = -Infinity;
 
   constructor(
     parent: HTMLElement,
-    /** Called with the field of a part that was clicked. */
-    private readonly onClick: (field: string) => void,
+    /** Called with a part that was clicked. */
+    private readonly onChoose: (part: Part) => void,
     /** Called when the width has changed. */
     onResize: () => void,
   ) {
-    this.fence = s("rect", { rx: 12, x: 1, y: 25 });
-    this.svg = s("svg", { class: "picture", role: "group" }, this.fence);
+    this.svg = s("svg", { class: "picture", role: "group" });
     parent.append(this.svg);
     new ResizeObserver(([entry]) => {
       const room = Math.floor(entry?.contentRect.width ?? 0);
@@ -42,42 +54,48 @@ export class Picture {
     }).observe(parent);
   }
 
-  show({ width, height, description, guarded, items }: Drawing) {
+  show({ width, height, description, items }: Drawing) {
     setAttributes(this.svg, { viewBox: `0 0 ${width} ${height}`, width, height, "aria-label": description });
-    setAttributes(this.fence, { class: guarded ? "fence" : "fence open", width: width - 2, height: height - 26 });
-    const changed = items.filter((item) => !isSame(this.shown.get(item.key)?.item, item));
-    const keys = new Set(items.map(({ key }) => key));
-    const gone = [...this.shown.keys()].filter((key) => !keys.has(key));
+    const changed = items.filter((item) => !isSame(this.shown.get(idOf(item))?.item, item));
+    const ids = new Set(items.map((item) => idOf(item)));
+    const gone = [...this.shown.keys()].filter((id) => !ids.has(id));
     if (changed.length > 0 || gone.length > 0) {
       const now = performance.now();
       const smooth = now - this.changedAt > STILL;
       this.changedAt = now;
       this.svg.classList.toggle("smooth", smooth);
-      for (const key of gone) {
-        this.shown.get(key)?.group.remove();
-        this.shown.delete(key);
+      for (const id of gone) {
+        this.shown.get(id)?.group.remove();
+        this.shown.delete(id);
       }
       const drawn = parse(changed);
       for (const [index, item] of changed.entries()) this.place(item, [...(drawn[index]?.children ?? [])], smooth);
+      this.marker.remove();
     }
     // Tooltips follow after the browser has shown the key: they are not needed sooner.
     setTimeout(() => {
-      for (const { key, tip } of items) {
-        const title = this.shown.get(key)?.tip;
-        if (title && tip !== undefined) setText(title, tip);
+      for (const item of items) {
+        const shown = this.shown.get(idOf(item));
+        if (shown?.tip && item.tip !== undefined) setText(shown.tip, item.tip);
       }
     });
   }
 
+  /** The element of a part that is small enough to be shown beside its details. */
+  elementOf({ item, kind }: Part): Element | null {
+    return kind === "team" || kind === "grid" ? null : (this.shown.get(idOf(item))?.group ?? null);
+  }
+
   private place(item: PictureItem, children: Element[], smooth: boolean) {
-    const { key, x, y, svg, tip, field } = item;
-    let shown = this.shown.get(key);
+    const { x, y, svg, tip, field } = item;
+    const id = idOf(item);
+    let shown = this.shown.get(id);
     const before = shown?.item;
     if (shown) shown.item = item;
     else {
-      const group = this.addGroup(key, field !== undefined, smooth);
+      const group = this.addGroup(id, item, smooth);
       shown = { group, tip: tip === undefined ? undefined : s("title"), item };
-      this.shown.set(key, shown);
+      this.shown.set(id, shown);
     }
     const { group } = shown;
     if (field !== undefined) setAttributes(group, { "data-field": field });
@@ -85,26 +103,118 @@ export class Picture {
     if (before?.svg !== svg) replaceChildren(group, children, shown.tip);
   }
 
-  private addGroup(key: string, isLink: boolean, smooth: boolean): SVGGElement {
-    const group = s("g", { class: `item${isLink ? " link" : ""}${smooth ? " new" : ""}`, "data-key": key });
+  private addGroup(id: string, item: PictureItem, smooth: boolean): SVGGElement {
+    const isLink = item.field !== undefined;
+    const group = s("g", { class: `item${isLink ? " link" : ""}${smooth ? " new" : ""}`, "data-key": id });
     if (isLink) {
-      const click = () => this.onClick(group.dataset.field ?? "");
-      setAttributes(group, { tabindex: 0, role: "button" });
-      group.addEventListener("click", click);
-      group.addEventListener("keydown", (event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        click();
-      });
+      // One worker of a group can be reached with Tab, the others from there with the arrow keys.
+      const isFirst = partOf(item).kind !== "worker" || item.key.endsWith(" 0");
+      setAttributes(group, { tabindex: isFirst ? 0 : -1, role: "button" });
+      if (item.grid) setAttributes(group, { "aria-description": "Choose a worker with the arrow keys." });
+      group.addEventListener("click", (event) => this.choose(id, this.workerAt(id, event)));
+      group.addEventListener("keydown", (event) => this.keyPressed(id, event));
     }
-    this.svg.append(group);
+    if (item.key === "frame") this.svg.prepend(group);
+    else this.svg.append(group);
     return group;
   }
+
+  private choose(id: string, worker?: number) {
+    const item = this.shown.get(id)?.item;
+    if (!item) return;
+    const part = partOf(item);
+    if (worker !== undefined) {
+      this.selected.set(id, worker);
+      this.mark(item, worker);
+    }
+    this.onChoose(worker === undefined ? part : { ...part, worker });
+  }
+
+  /** The worker whose square of a grid was clicked. */
+  private workerAt(id: string, event: MouseEvent): number | undefined {
+    const shown = this.shown.get(id);
+    const grid = shown?.item.grid;
+    if (!shown || !grid) return undefined;
+    const { left, top } = shown.group.getBoundingClientRect();
+    const [column, row] = [event.clientX - left, event.clientY - top].map((at) => Math.floor(at / grid.pitch));
+    if (column === undefined || row === undefined || column >= grid.columns) return undefined;
+    const worker = (row * grid.columns + column) * grid.workersEach;
+    return worker >= 0 && worker < grid.workers ? worker : undefined;
+  }
+
+  private keyPressed(id: string, event: KeyboardEvent) {
+    const item = this.shown.get(id)?.item;
+    if (!item) return;
+    const grid = item.grid;
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      this.choose(id, grid && (this.selected.get(id) ?? 0));
+      return;
+    }
+    const { kind, worker } = partOf(item);
+    const columns = grid?.columns ?? this.columnsOf(item);
+    const steps = {
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      ArrowDown: columns,
+      ArrowUp: -columns,
+      Home: -Infinity,
+      End: Infinity,
+    };
+    const step = Object.entries(steps).find(([key]) => key === event.key)?.[1];
+    if (step === undefined || (!grid && kind !== "worker")) return;
+    event.preventDefault();
+    if (grid) {
+      const last = Math.ceil(grid.workers / grid.workersEach) - 1;
+      const before = (this.selected.get(id) ?? 0) / grid.workersEach;
+      const next = Math.min(last, Math.max(0, before + step)) * grid.workersEach;
+      this.choose(id, next);
+      return;
+    }
+    const workers = [...this.shown.values()].filter(({ item: other }) => isSameGroup(item, other));
+    const next = workers[Math.min(workers.length - 1, Math.max(0, (worker ?? 0) + step))];
+    if (!next) return;
+    for (const { group } of workers) setAttributes(group, { tabindex: group === next.group ? 0 : -1 });
+    next.group.focus();
+  }
+
+  /** The number of cards or tiles in a row of the group of this worker. */
+  private columnsOf(item: PictureItem): number {
+    return [...this.shown.values()].filter(({ item: other }) => isSameGroup(item, other) && other.y === item.y).length;
+  }
+
+  /** Marks the square of a worker. */
+  private mark(item: PictureItem, worker: number) {
+    if (!item.grid) return;
+    const { columns, pitch, workersEach } = item.grid;
+    const square = Math.floor(worker / workersEach);
+    const [x, y] = [item.x + (square % columns) * pitch - 2, item.y + Math.floor(square / columns) * pitch - 2];
+    setAttributes(this.marker, { x, y, width: pitch + 1, height: pitch + 1 });
+    this.svg.append(this.marker);
+  }
+}
+
+const idOf = ({ job, key }: PictureItem) => (job ? `${job}/${key}` : key);
+
+function partOf(item: PictureItem): Part {
+  const [kind = "", index = "0", worker] = item.key.split(" ");
+  return { item, kind, index: Number(index), ...(worker === undefined ? {} : { worker: Number(worker) }) };
+}
+
+/** Whether two parts are workers of one group. */
+function isSameGroup(one: PictureItem, other: PictureItem): boolean {
+  return one.job === other.job && partOf(other).kind === "worker" && partOf(one).index === partOf(other).index;
 }
 
 /** Whether two parts look the same in the same place. Their tooltips may differ. */
 function isSame(one: PictureItem | undefined, other: PictureItem): boolean {
-  return one?.svg === other.svg && one.x === other.x && one.y === other.y && one.field === other.field;
+  return (
+    one?.svg === other.svg &&
+    one.x === other.x &&
+    one.y === other.y &&
+    one.field === other.field &&
+    one.grid?.workers === other.grid?.workers
+  );
 }
 
 /** Parses the SVG of parts. Returns an element per part; one call of the parser is quicker than a call per part. */

@@ -2,14 +2,16 @@
 import { count, h, markup, number } from "./dom";
 import type { Amount, Change, Difference, Effect, Peer, Report, Workers } from "./wire/types";
 
-const amounts = (list: Amount[]) => list.map(({ resource, quantity }) => `${resource} ${quantity}`).join(", ");
+/** Amounts of resources as one phrase. */
+export const amounts = (list: Amount[]) => list.map(({ resource, quantity }) => `${resource} ${quantity}`).join(", ");
 
 /** Quotes a word for a shell, if it needs quotes. */
 const quote = (word: string) => (/^[\w+=./:,@%-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
-/** The GPUs of a job: `32 GPUs`, or `8 to 32 GPUs` if it is elastic. */
-export function gpus(report: Report): string {
-  const [least, most] = report.cost.bounds;
+/** The GPUs of jobs: `32 GPUs`, or `8 to 32 GPUs` if one is elastic. */
+export function gpus(reports: Report[]): string {
+  const sum = (end: 0 | 1) => reports.reduce((all, report) => all + report.cost.bounds[end], 0);
+  const [least, most] = [sum(0), sum(1)];
   return least === most ? count(most, "GPU") : `${number(least)} to ${count(most, "GPU")}`;
 }
 
@@ -82,7 +84,7 @@ function cost(report: Report): string {
   const { gpus: now, bounds, mostHours } = report.cost;
   if (!now && !bounds[1]) return "no GPUs";
   const limit = mostHours === undefined ? "no deadline" : `at most ${count(mostHours, "GPU hour")}, by its deadline`;
-  return `${gpus(report)} while it runs; ${limit}`;
+  return `${gpus([report])} while it runs; ${limit}`;
 }
 
 /** The source of a volume, and whether its data is lost. */

@@ -1,6 +1,8 @@
 // The list of problems under the editor.
+import { bookAddress, bookLink } from "./book";
 import { count, h, markup } from "./dom";
 import { type Editor, fixLabel } from "./editor";
+import { inPage } from "./hints";
 import type { Codes, Preview, Problem } from "./wire/types";
 
 /** At most this many problems are listed; all of them are underlined in the editor. */
@@ -26,6 +28,8 @@ export class ProblemList {
   show({ problems, more }: Preview) {
     const rest = more + Math.max(0, problems.length - LISTED);
     this.parent.replaceChildren(
+      // The list keeps its place, so that nothing moves while an error comes and goes.
+      ...(problems.length ? [] : [h("p", { class: "none" }, "No problems.")]),
       ...problems.slice(0, LISTED).map((problem) => this.row(problem)),
       ...(rest ? [h("p", {}, `${count(rest, "more problem")}.`)] : []),
     );
@@ -34,6 +38,7 @@ export class ProblemList {
   /** Puts a suggestion above the problems that are shown. */
   suggest({ text, label, act }: Suggestion) {
     const button = h("button", { type: "button", class: "fix", onclick: act }, label);
+    this.parent.querySelector(".none")?.remove();
     this.parent.prepend(h("div", { class: "offer" }, h("p", {}, ...markup(text)), button));
   }
 
@@ -53,14 +58,25 @@ export class ProblemList {
         "div",
         {},
         h("p", {}, h("span", { class: "sr" }, `${problem.severity}: `), ...markup(problem.message)),
-        hint !== null && h("p", { class: "help" }, ...markup(hint)),
+        hint !== null && h("p", { class: "help" }, ...markup(inPage(hint))),
         paragraphs
-          ? h("details", {}, h("summary", {}, problem.code), ...paragraphs)
+          ? h("details", {}, h("summary", {}, problem.code), ...paragraphs, ...moreAbout(problem.code))
           : h("p", { class: "help" }, problem.code),
       ),
       fix && h("button", { type: "button", class: "fix", onclick: () => this.editor.apply(fix) }, fixLabel(fix)),
     );
   }
+}
+
+/** A link to a code in the documentation, if this page is a part of it. */
+function moreAbout(code: string): HTMLElement[] {
+  const page = `docs/problems.html#${code}`;
+  return bookAddress(page) === undefined ? [] : [h("p", {}, ...bookLink(page, "with an example"))];
+}
+
+/** The worst severity among the problems of a preview. */
+export function worstOf({ problems }: Preview): Problem["severity"] | "" {
+  return (["error", "warning", "note"] as const).find((one) => problems.some(({ severity }) => severity === one)) ?? "";
 }
 
 /** The problems of a preview in numbers: `1 error, 2 warnings`. */

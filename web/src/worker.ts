@@ -1,11 +1,12 @@
 // The compiler in a thread of its own, so that no spec, however long, delays typing.
-import { changes, codes, draw, initSync, preview, render } from "../pkg/khorovod_web.js";
+import { changes, codes, draw, initSync, preview, render, svg } from "../pkg/khorovod_web.js";
 import importModule from "../pkg/khorovod_web_import_bg.wasm?url";
 
 /** A function of a module, with its arguments. */
 export type Call =
   | { name: "preview"; spec: string; width: number }
   | { name: "draw"; spec: string; width: number }
+  | { name: "svg"; spec: string }
   | { name: "render"; spec: string; seed: Uint8Array }
   | { name: "changes"; old: string; now: string }
   | { name: "codes" }
@@ -65,6 +66,8 @@ class Server {
         return () => preview(call.spec, call.width);
       case "draw":
         return () => draw(call.spec, call.width);
+      case "svg":
+        return () => svg(call.spec);
       case "render":
         return () => render(call.spec, call.seed);
       case "changes":

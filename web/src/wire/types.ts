@@ -295,8 +295,28 @@ export const checkReport: c.Check<Report> = c.object({
   defaults: c.array(checkDefaultTaken),
 });
 
+/** The squares of a grid of workers, row by row from the left upper corner of the part. */
+export interface Grid {
+  /** The number of squares in a row. */
+  columns: number;
+  /** The distance between two squares. */
+  pitch: number;
+  /** The number of workers per square. */
+  workersEach: number;
+  /** The number of workers in all squares. */
+  workers: number;
+}
+export const checkGrid: c.Check<Grid> = c.object({
+  columns: c.number,
+  pitch: c.number,
+  workersEach: c.number,
+  workers: c.number,
+});
+
 /** A part of a picture. */
 export interface PictureItem {
+  /** The index in `jobs` of the job it belongs to. */
+  job: number;
   /** Identifies the part in all pictures of a job. */
   key: string;
   /** The distance from the left edge of the picture. */
@@ -309,17 +329,21 @@ export interface PictureItem {
   tip?: string;
   /** The path of the field of the spec that the part shows. */
   field?: string;
+  /** Set for a part that shows many workers as a grid of squares. */
+  grid?: Grid;
 }
 export const checkPictureItem: c.Check<PictureItem> = c.object({
+  job: c.number,
   key: c.string,
   x: c.number,
   y: c.number,
   svg: c.string,
   tip: c.optional(c.string),
   field: c.optional(c.string),
+  grid: c.optional(checkGrid),
 });
 
-/** The picture of a job. Lengths are in CSS pixels. */
+/** The picture of the jobs, one below the other. Lengths are in CSS pixels. */
 export interface Picture {
   /** The width. */
   width: number;
@@ -327,8 +351,6 @@ export interface Picture {
   height: number;
   /** A description for screen readers. */
   description: string;
-  /** Whether a NetworkPolicy blocks connections from other pods. */
-  guarded: boolean;
   /** The parts. Later parts cover earlier ones. */
   items: PictureItem[];
 }
@@ -336,7 +358,6 @@ export const checkPicture: c.Check<Picture> = c.object({
   width: c.number,
   height: c.number,
   description: c.string,
-  guarded: c.boolean,
   items: c.array(checkPictureItem),
 });
 
@@ -373,7 +394,7 @@ export interface Compiled {
   jobs: Report[];
   /** One entry per job: the range of each field of its document in the spec, as `[from, to]` in UTF-16 code units by path: `spec.storage[0]` → `[120, 164]`. */
   places: Record<string, [number, number]>[];
-  /** The picture of the first job; absent if the page shows none. */
+  /** The picture of the jobs; absent if the page shows none. */
   picture?: Picture;
   /** The rendered objects. */
   documents: RenderedDocument[];
@@ -490,6 +511,24 @@ export const checkCode: c.Check<Code> = c.object({
 
 export type Codes = Record<string, Code>;
 export const checkCodes: c.Check<Codes> = c.record(checkCode);
+
+/** A value of a text that looks like a secret. */
+export interface FoundSecret {
+  /** The name of its variable in backquotes, or `an access token` or `a private key`. */
+  what: string;
+  /** The start of the value, in UTF-16 code units. */
+  from: number;
+  /** The end of the value, in UTF-16 code units. */
+  to: number;
+}
+export const checkFoundSecret: c.Check<FoundSecret> = c.object({
+  what: c.string,
+  from: c.number,
+  to: c.number,
+});
+
+export type Secrets = FoundSecret[];
+export const checkSecrets: c.Check<Secrets> = c.array(checkFoundSecret);
 
 /** A system whose files can be imported. */
 export interface System {

@@ -7,10 +7,10 @@
 mod offsets;
 
 use khorovod::problem::{self, Problems};
-use khorovod::{Inputs, Keys, Origin, Text, picture, report};
+use khorovod::{Inputs, Keys, Origin, Text, picture};
 use khorovod_web_wire::{
-    Code, Codes, Compiled, Files, Map, Picture, PictureItem, PlacedText, Preview, Problem, RenderedDocument,
-    RenderedFile, Severity,
+    Code, Codes, Compiled, Files, FoundSecret, Grid, Map, Picture, PictureItem, PlacedText, Preview, Problem,
+    RenderedDocument, RenderedFile, Severity,
 };
 use khorovod_web_wire::{json, packed};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -47,12 +47,30 @@ pub fn preview(spec: String, width: u32) -> Vec<u8> {
     }
 }
 
-/// Draws the first job of a stream, for a page whose width has changed: a [`Picture`] as JSON, or `null` if the stream has
-/// errors or no job.
+/// Draws the jobs of a stream, for a page whose width has changed: a [`Picture`] as JSON, or `null` if the stream has errors.
 #[wasm_bindgen]
 pub fn draw(spec: String, width: u32) -> String {
-    let found = khorovod::preview(&text(spec), &inputs(Keys::Masked), 1);
-    json(&found.ok().and_then(|found| found.jobs.first().map(|job| drawn(job, width))))
+    let found = khorovod::preview(&text(spec), &inputs(Keys::Masked), JOBS);
+    json(&found.ok().map(|found| drawn(&found, width)))
+}
+
+/// Draws the jobs of a stream as an SVG file; empty if the stream has errors.
+#[wasm_bindgen]
+pub fn svg(spec: String) -> String {
+    let found = khorovod::preview(&text(spec), &inputs(Keys::Masked), JOBS);
+    found.map_or(String::new(), |found| picture::svg(&found.jobs))
+}
+
+/// Finds the values of a text that look like secrets: a list of [`FoundSecret`] as JSON.
+#[wasm_bindgen]
+pub fn secrets(text: &str) -> String {
+    let offsets = Offsets::new(text);
+    let found = khorovod::find_secrets(text).into_iter().map(|one| FoundSecret {
+        what: one.what,
+        from: offsets.utf16(one.range.start),
+        to: offsets.utf16(one.range.end),
+    });
+    json(&found.collect::<Vec<_>>())
 }
 
 /// Renders the objects to apply: [`Files`] as JSON, then a newline and their text. A seed of 32 bytes makes the ssh keys;
@@ -94,16 +112,30 @@ fn compiled<'a>(preview: &'a khorovod::Preview, offsets: &Offsets, width: u32) -
     Compiled {
         jobs: &preview.jobs,
         places: places.collect(),
-        picture: preview.jobs.first().filter(|_| width > 0).map(|job| drawn(job, width)),
+        picture: (width > 0).then(|| drawn(preview, width)),
         documents: documents.map(|(one, origin)| document(one, origin.as_ref())).collect(),
         left_out: preview.left_out,
     }
 }
 
-fn drawn(job: &report::Report, width: u32) -> Picture {
-    let picture::Picture { width, height, description, guarded, items, .. } = picture::draw(job, width);
-    let item = |picture::Item { key, x, y, svg, tip, field, .. }| PictureItem { key, x, y, svg, tip, field };
-    Picture { width, height, description, guarded, items: items.into_iter().map(item).collect() }
+fn drawn(preview: &khorovod::Preview, width: u32) -> Picture {
+    let drawn = picture::draw(&preview.jobs, preview.left_out, width);
+    let item = |item: picture::Item| {
+        let picture::Item { job, key, x, y, svg, tip, field, grid, .. } = item;
+        let grid = grid.map(|picture::Grid { columns, pitch, workers_each, workers, .. }| Grid {
+            columns,
+            pitch,
+            workers_each,
+            workers,
+        });
+        PictureItem { job, key, x, y, svg, tip, field, grid }
+    };
+    Picture {
+        width: drawn.width,
+        height: drawn.height,
+        description: drawn.description,
+        items: drawn.items.into_iter().map(item).collect(),
+    }
 }
 
 fn document<'a>(document: &'a khorovod::Document, origin: Option<&'a Origin>) -> RenderedDocument<'a> {
@@ -224,6 +256,28 @@ mod tests {
         assert!(narrow["height"].as_u64() > picture["height"].as_u64());
         assert_eq!(unpacked(preview(JOB.to_owned(), 0)).0["compiled"]["picture"], Value::Null);
         assert_eq!(draw(JOB.replace("gpus", "gpu"), 640), "null");
+    }
+
+    #[test]
+    fn the_picture_shows_every_job() {
+        let jobs = format!("{JOB}---\n{}", JOB.replace("mnist", "bert").replace("replicas: 4", "replicas: 60"));
+        let picture = &parsed(&jobs).0["compiled"]["picture"];
+        let items = picture["items"].as_array().unwrap();
+        let grid = items.iter().find(|item| item["key"] == "grid 0").unwrap();
+        assert_eq!((&grid["job"], &grid["grid"]["workers"]), (&1.into(), &60.into()));
+        assert!(grid["y"].as_u64() > items.iter().find(|item| item["key"] == "worker 0 3").unwrap()["y"].as_u64());
+        let file = svg(jobs);
+        assert!(file.starts_with("<svg ") && file.contains("bert"), "{file}");
+        assert_eq!(svg(JOB.replace("gpus", "gpu")), "");
+    }
+
+    #[test]
+    fn secrets_have_utf16_offsets() {
+        let text = "# ä𝄞\nenv: {DB_PASSWORD: 'ä𝄞 x'}\n";
+        let found: Value = serde_json::from_str(&secrets(text)).unwrap();
+        assert_eq!(found[0]["what"], "`DB_PASSWORD`");
+        assert_eq!(slice(text, [&found[0]["from"], &found[0]["to"]]), "'ä𝄞 x'");
+        assert_eq!(secrets(JOB), "[]");
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct Compiled<'a> {
     /// One entry per job: the range of each field of its document in the spec, as `[from, to]` in UTF-16 code units
     /// by path: `spec.storage[0]` → `[120, 164]`.
     pub places: Vec<Map<'a, [usize; 2]>>,
-    /// The picture of the first job; absent if the page shows none.
+    /// The picture of the jobs; absent if the page shows none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub picture: Option<Picture>,
     /// The rendered objects.
@@ -38,7 +38,7 @@ pub struct Compiled<'a> {
     pub left_out: usize,
 }
 
-/// The picture of a job. Lengths are in CSS pixels.
+/// The picture of the jobs, one below the other. Lengths are in CSS pixels.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Picture {
@@ -48,8 +48,6 @@ pub struct Picture {
     pub height: u32,
     /// A description for screen readers.
     pub description: String,
-    /// Whether a NetworkPolicy blocks connections from other pods.
-    pub guarded: bool,
     /// The parts. Later parts cover earlier ones.
     pub items: Vec<PictureItem>,
 }
@@ -58,6 +56,8 @@ pub struct Picture {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct PictureItem {
+    /// The index in `jobs` of the job it belongs to.
+    pub job: usize,
     /// Identifies the part in all pictures of a job.
     pub key: String,
     /// The distance from the left edge of the picture.
@@ -72,6 +72,24 @@ pub struct PictureItem {
     /// The path of the field of the spec that the part shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+    /// Set for a part that shows many workers as a grid of squares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grid: Option<Grid>,
+}
+
+/// The squares of a grid of workers, row by row from the left upper corner of the part.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Grid {
+    /// The number of squares in a row.
+    pub columns: u32,
+    /// The distance between two squares.
+    pub pitch: u32,
+    /// The number of workers per square.
+    pub workers_each: u32,
+    /// The number of workers in all squares.
+    pub workers: u32,
 }
 
 /// A rendered object.
@@ -135,6 +153,18 @@ pub struct PlacedText<'a> {
     pub to: usize,
     /// The text.
     pub text: &'a str,
+}
+
+/// A value of a text that looks like a secret.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct FoundSecret {
+    /// The name of its variable in backquotes, or `an access token` or `a private key`.
+    pub what: String,
+    /// The start of the value, in UTF-16 code units.
+    pub from: usize,
+    /// The end of the value, in UTF-16 code units.
+    pub to: usize,
 }
 
 /// The rendered objects as files. The rendered text follows the JSON.

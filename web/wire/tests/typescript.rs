@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use khorovod_web_wire::{Changes, Codes, Files, Import, Preview, System};
+use khorovod_web_wire::{Changes, Codes, Files, FoundSecret, Import, Preview, System};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
@@ -24,6 +24,7 @@ fn the_page_has_the_types_of_the_modules() {
         ("Files", generator.subschema_for::<Files>()),
         ("Changes", generator.subschema_for::<Changes>()),
         ("Codes", generator.subschema_for::<Codes>()),
+        ("Secrets", generator.subschema_for::<Vec<FoundSecret>>()),
         ("Systems", generator.subschema_for::<Vec<System>>()),
         ("Import", generator.subschema_for::<Import>()),
     ];
