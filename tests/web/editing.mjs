@@ -292,7 +292,7 @@ test("a draft is never lost: reload, examples, links, tabs", async () => {
   await server.close();
 });
 
-test("secrets stay in the tab: the stored draft has none", async () => {
+test("secrets stay in the tab: the stored draft does not contain them", async () => {
   const server = await serve();
   const spec = `kind: TrainingJob\nspec:\n  env:\n    HF_TOKEN: hf_${"a".repeat(34)}\n    DB_PASSWORD: rosebud\n`;
   const page = await open(server, { spec });

@@ -7,6 +7,8 @@ declare module "*/pkg/khorovod_web.js" {
   export function render(spec: string, seed: Uint8Array): Uint8Array;
   export function changes(old: string, now: string): string;
   export function codes(): string;
+  export function svg(spec: string): string;
+  export function secrets(text: string): string;
   export function initSync(module: { module: WebAssembly.Module }): { memory: WebAssembly.Memory };
 }
 

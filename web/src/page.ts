@@ -561,7 +561,7 @@ export class Page {
     });
   }
 
-  /** What an empty page offers: some examples, the import and a file. */
+  /** Fills the empty page: some examples, the import and a file. */
   private fillStart() {
     const cards = FIRST_EXAMPLES.flatMap((wanted) => {
       const example = examples.find(({ name }) => name === wanted);

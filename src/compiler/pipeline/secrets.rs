@@ -37,7 +37,7 @@ pub fn find_secrets(text: &str) -> Vec<FoundSecret> {
     merged(text, found)
 }
 
-/// Whether a text contains a word that the names of secrets have. Most texts have none, and need not be parsed.
+/// Whether a text contains a word that the names of secrets have. Most texts contain no such word, and need not be parsed.
 fn may_name_secrets(text: &str) -> bool {
     ["secret", "passw", "token", "key", "credential"].iter().any(|word| {
         let mut windows = text.as_bytes().windows(word.len());
