@@ -38,6 +38,7 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program.write_text(CLUSTER.replace("PROGRAM", _binary.find()))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(_binary, "find", lambda: str(program))
+    monkeypatch.setenv("KHOROVOD_SSH_SEED", "07" * 32)
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/python.md").read_text()
     scope: dict[str, Any] = {"__name__": "__main__"}
