@@ -132,7 +132,7 @@ fn end(mut child: Child, stdin: Option<ChildStdin>) {
 /// Whether each pod prints the output of its own ranks: with torchrun, but not if the launcher starts them over ssh.
 fn ssh_is_unused(job: &Job) -> bool {
     let words = job.pods[job.launcher].containers.last().map(|container| container.command.join(" "));
-    words.is_some_and(|words| words.contains("torchrun.sh"))
+    words.is_some_and(|words| words.contains("agent.sh"))
 }
 
 /// The name of a pod without those of the job and the run, as `khorovod logs` prints it.

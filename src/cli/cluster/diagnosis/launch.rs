@@ -65,7 +65,7 @@ pub struct Launch<'a> {
     pub report: Option<Report>,
     /// Whether the workers stay when the run ends.
     pub keeps_workers: bool,
-    /// Whether the ranks run only while all pods do: torchrun with a fixed number of pods. The launcher of the others waits for the
+    /// Whether the ranks run only while all pods do: torchrun, JAX and TensorFlow with a fixed number of pods. The launcher of the others waits for the
     /// workers itself, and reports it.
     pub needs_all_pods: bool,
     /// The kind of a controller of another project that runs the job, and its name.
@@ -103,7 +103,7 @@ impl<'a> Launch<'a> {
         let spec = spec_of(objects, job_name);
         let keeps_workers = spec.as_ref().is_some_and(|spec| spec["lifecycle"]["keepWorkers"] == true);
         let needs_all_pods =
-            spec.is_some_and(|spec| spec["workers"]["elastic"].is_null()) && job.is_some_and(is_torchrun);
+            spec.is_some_and(|spec| spec["workers"]["elastic"].is_null()) && job.is_some_and(has_agents);
         Self {
             job,
             is_indexed,
@@ -179,10 +179,10 @@ fn spec_of(objects: &Objects, job: &str) -> Option<serde_json::Value> {
     Some(serde_json::from_str::<serde_json::Value>(text).ok()?["spec"].take())
 }
 
-/// Whether the pods of a Job are torchrun's agents.
-fn is_torchrun(job: &Job) -> bool {
+/// Whether each pod of a Job starts ranks of its own: with torchrun, JAX and TensorFlow.
+fn has_agents(job: &Job) -> bool {
     let words = job.spec.template.spec.containers.iter().flat_map(|container| &container.command);
-    words.into_iter().any(|word| word.ends_with("/torchrun.sh"))
+    words.into_iter().any(|word| word.ends_with("/agent.sh"))
 }
 
 /// The controller of another project that owns pods or Jobs of the run.

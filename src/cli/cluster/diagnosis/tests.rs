@@ -580,7 +580,7 @@ fn one_indexed_job() {
     let reporting = |report: Value| {
         let mut job = indexed(active());
         job["metadata"]["annotations"] = json!({"khorovod.dev/status": report.to_string()});
-        with(job, "/spec/template/spec/containers/0/command", json!(["/bin/bash", "/etc/khorovod/scripts/torchrun.sh"]))
+        with(job, "/spec/template/spec/containers/0/command", json!(["/bin/bash", "/etc/khorovod/scripts/agent.sh"]))
     };
     let pending = || unschedulable(index(1), "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.");
     let again = json!({"phase": "training", "since": NOW - 60, "attempt": 2, "failures": 1, "retries": 3, "lastEnd": "lost worker gpt-abc-1"});
