@@ -550,12 +550,13 @@ fn stop_signals_first_and_names_what_stays() {
         [
             format!("delete jobs.batch {selector} --cascade=foreground --wait=true --ignore-not-found"),
             format!("scale statefulsets {selector} --replicas=0"),
+            format!("wait pods {selector} --for=delete --timeout=20s"),
         ]
     );
     place.answer("objects.json", &place.ended(0, "trained"));
     let (code, out, err) = place.khorovod(&["stop", "mnist"]);
     assert!(code == 0 && out.contains("mnist has already ended: trained"), "{err}");
-    assert_eq!(changes(&place).len(), 2, "{run}");
+    assert_eq!(changes(&place).len(), 3, "{run}");
     place.answer("objects.json", &place.running());
     let (code, out, err) = place.khorovod(&["stop", "mnist", "--now"]);
     assert!(
@@ -564,8 +565,8 @@ fn stop_signals_first_and_names_what_stays() {
             && out.contains("mnist is stopped, and its pods end within seconds"),
         "{err}"
     );
-    assert!(changes(&place)[2].contains("--cascade=background --wait=false"), "{:#?}", changes(&place));
-    assert_eq!(changes(&place)[4], format!("delete pods {selector} --grace-period=1 --wait=false --ignore-not-found"));
+    assert!(changes(&place)[3].contains("--cascade=background --wait=false"), "{:#?}", changes(&place));
+    assert_eq!(changes(&place)[5], format!("delete pods {selector} --grace-period=1 --wait=false --ignore-not-found"));
 }
 
 #[test]

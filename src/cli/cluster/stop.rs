@@ -52,7 +52,11 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         screen.notice("the ranks get the signal of lifecycle.checkpoint, and its grace period to save a checkpoint");
     }
     for call in calls(&selector, args.now, has_sets) {
-        job.kubectl.demand(&call, None, screen)?;
+        // The result is the state that is read next, also if the time for waiting is over.
+        match call[0] {
+            "wait" => drop(job.kubectl.call(&call, None, screen)?),
+            _ => drop(job.kubectl.demand(&call, None, screen)?),
+        }
     }
     let state = job.state(None, screen)?;
     let how = match state.is_released {
@@ -73,6 +77,9 @@ fn calls(selector: &str, now: bool, has_sets: bool) -> Vec<Vec<&str>> {
     }
     if now {
         calls.push(vec!["delete", "pods", selector, "--grace-period=1", "--wait=false", "--ignore-not-found"]);
+    } else {
+        // The launcher exits once the workers are scaled to 0, and they end a moment later.
+        calls.push(vec!["wait", "pods", selector, "--for=delete", "--timeout=20s"]);
     }
     calls
 }
