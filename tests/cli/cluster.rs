@@ -464,6 +464,10 @@ fn logs_follow_forty_pods_and_end_with_the_run() {
         let (code, out, err) = place.khorovod(&[&["logs", "mnist"], &args[..]].concat());
         assert_eq!((code, out.as_str()), (0, "rank of pod 2\n"), "{err}");
     }
+    // The other pods may start later.
+    place.answer("objects.json", &items[..4]);
+    let (code, out, err) = place.khorovod(&["logs", "mnist", "-f"]);
+    assert_eq!((code, out.as_str()), (0, "[worker-0] rank of pod 0\n"), "{err}");
 }
 
 /// The connection is lost while the container prints several lines per second.

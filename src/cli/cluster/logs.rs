@@ -90,6 +90,8 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         is_per_pod || ranks.is_empty() || rank_of_line(line).is_some_and(|rank| ranks.contains(&rank))
     };
     let mut streams = Streams::new(&job.kubectl, args.options(), MOST);
+    // The other pods may start later.
+    streams.names_all = is_per_pod && args.ranks.is_empty() && args.workers.is_empty() && state.workers.wanted > 1;
     if !args.follow {
         let lost = streams.print_each(&pods, &keeps)?;
         for why in &lost {

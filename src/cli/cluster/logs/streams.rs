@@ -50,6 +50,8 @@ pub struct Streams<'a> {
     /// The words of the call, without the name of the pod.
     options: Vec<String>,
     most: usize,
+    /// Whether each line gets the name of its pod, also while only one pod has started.
+    pub names_all: bool,
     children: BTreeMap<String, Child>,
     /// The threads that read the output of the followed pods.
     readers: BTreeMap<String, JoinHandle<()>>,
@@ -78,7 +80,8 @@ impl<'a> Streams<'a> {
         let (sender, lines) = sync_channel(BUFFER);
         let (children, readers, positions) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let (closed, known) = (BTreeMap::new(), BTreeSet::new());
-        Self { kubectl, options, most, children, readers, positions, closed, known, sender, lines }
+        let names_all = false;
+        Self { kubectl, options, most, names_all, children, readers, positions, closed, known, sender, lines }
     }
 
     /// Whether the user asked for the time of each line.
@@ -158,7 +161,8 @@ impl<'a> Streams<'a> {
             let mut child = self.start_from(log, &from)?;
             drop(child.stderr.take());
             self.known.insert(log.pod.clone());
-            let name = if logs.len() > 1 || self.known.len() > 1 { log.name.clone() } else { String::new() };
+            let is_named = self.names_all || logs.len() > 1 || self.known.len() > 1;
+            let name = if is_named { log.name.clone() } else { String::new() };
             if let Some(stream) = child.stdout.take() {
                 let (sender, keeps_time) = (self.sender.clone(), self.prints_times());
                 let reader = thread::spawn(move || pass_on(stream, &name, &sender, &position, &from, keeps_time));
