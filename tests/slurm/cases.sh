@@ -303,6 +303,13 @@ case_imported() {
     "$KHOROVOD" import slurm old.sh >job.yaml 2>import.err || fail "not imported: $(<import.err)"
     submit
     expect 0 "3: a 7" "3: b 7" "trained"
+    # A shell prepares the environment of torchrun, in a folder below that of the script.
+    printf '%s\n' '#!/bin/bash' '#SBATCH --nodes=2 --ntasks-per-node=1 --time=5' 'cd /srv' 'mkdir -p /tmp/old' \
+        'export PET_TEE=1 PET_REDIRECTS=7:1' \
+        'srun bash -c "cd programs && export WANTED=4; torchrun --nnodes 2 --nproc_per_node 2 --no_python --rdzv_endpoint node1:29613 /usr/bin/python3 torch_sum.py"' >old.sh
+    "$KHOROVOD" import slurm old.sh >job.yaml 2>import.err || fail "not imported: $(<import.err)"
+    submit
+    expect 0 "rank 0 of 4 on node1: sum 6" "rank 3 of 4 on node2: sum 6" "trained"
 }
 
 # Ranks that srun numbers and that connect to MASTER_ADDR: the original script, and the imported job.

@@ -41,8 +41,10 @@ fi
 if [ "$(id -u)" != 0 ]; then
     exec tests/note.sh left-out "Slurm's daemons in their own namespaces need root"
 fi
+# Slurm opens libpmix.so, which Debian has in libpmix-dev.
 need slurmctld slurmctld -V && need slurmd slurmd -V && need test slurm-client -x /usr/bin/sbatch && need munged munge -V &&
-    need test environment-modules -e /etc/profile.d/modules.sh && need ip iproute2 -V && need setpriv util-linux -V && need shellcheck shellcheck || exit
+    need test environment-modules -e /etc/profile.d/modules.sh && need test libpmix-dev -e "/usr/lib/$(uname -m)-linux-gnu/libpmix.so" &&
+    need ip iproute2 -V && need setpriv util-linux -V && need shellcheck shellcheck || exit
 if [[ -z ${KHOROVOD:-} ]]; then
     cargo build --quiet --locked || exit
     KHOROVOD=$(realpath "${CARGO_TARGET_DIR:-target}")/debug/khorovod

@@ -40,7 +40,7 @@ fn with_joined_paths(text: &str) -> String {
     while let Some(at) = rest.find(['"', '\'']) {
         let (before, quoted) = rest.split_at(at + 1);
         made.push_str(before);
-        let end = quoted.find(&before[at..]).filter(|_| quoted.starts_with('/')).unwrap_or(0);
+        let end = if quoted.starts_with('/') { quoted.find(&before[at..]) } else { None }.unwrap_or(0);
         let path = &quoted[..end];
         let is_path = !path.contains(" /") && !path.contains(" -") && !path.contains('\n');
         made.push_str(&if is_path { path.replace(' ', &BLANK.to_string()) } else { path.to_owned() });
