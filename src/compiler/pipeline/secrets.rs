@@ -154,7 +154,7 @@ fn merged(text: &str, mut found: Vec<FoundSecret>) -> Vec<FoundSecret> {
     for FoundSecret { range, .. } in &mut found {
         range.end = range.start + text[range.clone()].trim_end().len();
     }
-    // Of two with the same start, the named one is pushed first and stays first.
+    // The sort is stable: if two have the same start, the named one was pushed first and stays first.
     found.sort_by_key(|one| one.range.start);
     let mut all: Vec<FoundSecret> = Vec::new();
     for one in found {
