@@ -21,6 +21,7 @@ use serde_json::Value;
 use self::follow::follow;
 use self::pods::{Job, Surroundings};
 use self::run_folder::RunFolder;
+use super::cluster::pods::AGENT;
 use super::seed::fresh;
 use super::show::Screen;
 use super::{Failure, Outcome, input, output, render};
@@ -174,8 +175,8 @@ fn setting<'a>(objects: &'a [Value], name: &str) -> Option<&'a str> {
 
 /// The port of sshd. None if the job uses no ssh.
 fn ssh_port(objects: &[Value]) -> Option<u16> {
-    let is_without_ssh = matches!(setting(objects, "kind")?, "torchrun" | "jax" | "tensorflow");
-    if is_without_ssh { None } else { setting(objects, "port")?.parse().ok() }
+    let has_agents = objects.iter().any(|object| object["data"].get(AGENT).is_some());
+    if has_agents { None } else { setting(objects, "port")?.parse().ok() }
 }
 
 /// Checks that this machine has the programs of the job.

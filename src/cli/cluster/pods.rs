@@ -4,6 +4,14 @@ use khorovod::{Inputs, Keys, Text};
 
 use super::objects::{COMPONENT, GROUP, INDEX, Job, Objects, Pod, PodSpec, RUN};
 
+/// The script of pods that start ranks of their own, without ssh: with torchrun, JAX and TensorFlow.
+pub const AGENT: &str = "agent.sh";
+
+/// Whether the command of a container runs that script.
+pub fn is_agent(command: &[String]) -> bool {
+    command.iter().any(|word| word.rsplit('/').next() == Some(AGENT))
+}
+
 /// Where the output of the ranks of a run is.
 #[derive(Debug)]
 pub struct Output<'a> {
@@ -19,14 +27,11 @@ impl<'a> Output<'a> {
     pub fn find(objects: &'a Objects, run: &str) -> Self {
         let mut pods: Vec<&Pod> = objects.pods.iter().filter(|pod| pod.metadata.label(RUN) == run).collect();
         pods.sort_by_key(|pod| (!launches(pod), group(pod), index(pod), pod.metadata.creation_timestamp));
-        let runs_torchrun = |spec: &PodSpec| {
-            let command = spec.containers.first().map_or(&[][..], |first| &first.command);
-            command.iter().any(|word| word.ends_with("/agent.sh"))
-        };
+        let has_agent = |spec: &PodSpec| spec.containers.first().is_some_and(|first| is_agent(&first.command));
         // Before the first pod exists, only the template of the Job has the command.
         let is_of_run = |job: &&Job| job.metadata.label(RUN) == run;
         let templates = objects.jobs.iter().filter(is_of_run).map(|job| &job.spec.template.spec);
-        let is_per_pod = templates.chain(pods.first().map(|pod| &pod.spec)).any(runs_torchrun);
+        let is_per_pod = templates.chain(pods.first().map(|pod| &pod.spec)).any(has_agent);
         Self { pods, is_per_pod }
     }
 

@@ -36,7 +36,8 @@ pub fn follow(job: &Job, report: &Report, folder: &Path, screen: &Screen) -> Out
     let began = Instant::now();
     let (mut child, events) = start(folder)?;
     let mut stdin = child.stdin.take();
-    let is_per_pod = !job.keeps_workers && ssh_is_unused(job);
+    // Otherwise the launcher prints the output of all ranks, which it starts over ssh.
+    let is_per_pod = job.has_agents();
     let mut tails: Vec<Tail> = Vec::new();
     for (index, pod) in job.pods.iter().enumerate() {
         if is_per_pod || index == job.launcher {
@@ -127,12 +128,6 @@ fn start(folder: &Path) -> Result<(Child, Receiver<String>), Failure> {
 fn end(mut child: Child, stdin: Option<ChildStdin>) {
     drop(stdin);
     let _ = child.wait();
-}
-
-/// Whether each pod prints the output of its own ranks: with torchrun, but not if the launcher starts them over ssh.
-fn ssh_is_unused(job: &Job) -> bool {
-    let words = job.pods[job.launcher].containers.last().map(|container| container.command.join(" "));
-    words.is_some_and(|words| words.contains("agent.sh"))
 }
 
 /// The name of a pod without those of the job and the run, as `khorovod logs` prints it.

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use base64ct::{Base64, Encoding};
 use serde_json::{Map, Value};
 
+use crate::cli::cluster::pods::is_agent;
+
 /// The pods of a job, and remarks for the user.
 #[derive(Debug)]
 pub struct Job {
@@ -15,6 +17,13 @@ pub struct Job {
     /// Whether a worker that exits with 0 is started again: in a StatefulSet, but not in a Job.
     pub keeps_workers: bool,
     pub notes: Vec<String>,
+}
+
+impl Job {
+    /// Whether each pod starts ranks of its own, and prints their output.
+    pub fn has_agents(&self) -> bool {
+        self.pods[self.launcher].containers.last().is_some_and(|container| is_agent(&container.command))
+    }
 }
 
 /// A pod. Its host name is its name.

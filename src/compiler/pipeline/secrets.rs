@@ -97,8 +97,8 @@ fn push_value(name: &str, value: &Node, found: &mut Vec<FoundSecret>) {
 
 /// Finds lines `NAME: VALUE` in a document that cannot be parsed. Only names in capitals are variables.
 fn find_in_lines(body: &str, start: usize, found: &mut Vec<FoundSecret>) {
-    for line in lines(body) {
-        let Some((name, value)) = body[line.clone()].split_once(": ") else { continue };
+    for line in body.lines() {
+        let Some((name, value)) = line.split_once(": ") else { continue };
         let (name, value) = (name.trim_matches([' ', '-', '"', '\'', '{']), value.trim());
         if is_variable(name) && !value.starts_with(['{', '[', '#']) && looks_secret(name, value) {
             let at = start + offset(body, value);
@@ -143,10 +143,6 @@ fn is_variable(name: &str) -> bool {
 /// The offset of a part of a text.
 fn offset(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
-}
-
-fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    text.lines().map(|line| offset(text, line)..offset(text, line) + line.len())
 }
 
 /// Sorts what was found, without white space at the ends, and joins ranges that overlap.

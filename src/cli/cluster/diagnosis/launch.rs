@@ -8,6 +8,7 @@ use super::Progress;
 use crate::cli::cluster::objects::{
     COMPONENT, Condition, INDEX, Job, Objects, Pod, RUN, StatefulSet, Template, Time, condition,
 };
+use crate::cli::cluster::pods::is_agent;
 
 const STATUS: &str = "khorovod.dev/status";
 const REPLICAS: &str = "khorovod.dev/replicas";
@@ -65,8 +66,8 @@ pub struct Launch<'a> {
     pub report: Option<Report>,
     /// Whether the workers stay when the run ends.
     pub keeps_workers: bool,
-    /// Whether the ranks run only while all pods do: torchrun, JAX and TensorFlow with a fixed number of pods. The launcher of the others waits for the
-    /// workers itself, and reports it.
+    /// Whether the ranks run only while all pods do: torchrun, JAX and TensorFlow with a fixed number of pods. With the other
+    /// launchers, the launcher waits for the workers itself, and reports it.
     pub needs_all_pods: bool,
     /// The kind of a controller of another project that runs the job, and its name.
     pub other_controller: Option<(&'a str, &'a str)>,
@@ -179,10 +180,9 @@ fn spec_of(objects: &Objects, job: &str) -> Option<serde_json::Value> {
     Some(serde_json::from_str::<serde_json::Value>(text).ok()?["spec"].take())
 }
 
-/// Whether each pod of a Job starts ranks of its own: with torchrun, JAX and TensorFlow.
+/// Whether each pod of a Job starts ranks of its own.
 fn has_agents(job: &Job) -> bool {
-    let words = job.spec.template.spec.containers.iter().flat_map(|container| &container.command);
-    words.into_iter().any(|word| word.ends_with("/agent.sh"))
+    job.spec.template.spec.containers.iter().any(|container| is_agent(&container.command))
 }
 
 /// The controller of another project that owns pods or Jobs of the run.
