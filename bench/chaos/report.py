@@ -153,7 +153,8 @@ def main():
         faults = [fault for segment in theirs for fault in segment["faults"]]
         lines += ["", "## MPI Operator", "",
                   f"{len(faults)} faults in {len(theirs)} segments. A person intervenes {INTERVENTION} s after a fault that the run "
-                  "does not survive. Detected is the start of the next pod. A job that had not\nrecovered from its last fault when a fault of the whole cluster began counts as lost again.", "", *by_kind(faults, bounds=False), "",
+                  "does not survive. Detected is the start of the next pod. A job that had not\nrecovered from its last fault "
+                  "when a fault of the whole cluster began counts as lost again.", "", *by_kind(faults, bounds=False), "",
                   f"Goodput: {total([job for segment in theirs for job in segment['jobs']])[0]:.3f}."]
     with open(FAILURES) as file:
         docs = file.read()
