@@ -1,5 +1,6 @@
 //! The command line: the options that all commands share, and the dispatch to one file per command in `cli/`.
 
+mod agent;
 mod cluster;
 mod completions;
 mod destination;

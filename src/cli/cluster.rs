@@ -12,7 +12,7 @@ mod live;
 pub mod logs;
 mod objects;
 mod page;
-pub mod pods;
+mod pods;
 pub mod run;
 pub mod status;
 pub mod stop;

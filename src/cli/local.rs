@@ -21,7 +21,7 @@ use serde_json::Value;
 use self::follow::follow;
 use self::pods::{Job, Surroundings};
 use self::run_folder::RunFolder;
-use super::cluster::pods::AGENT;
+use super::agent::AGENT;
 use super::seed::fresh;
 use super::show::Screen;
 use super::{Failure, Outcome, input, output, render};

@@ -3,14 +3,7 @@
 use khorovod::{Inputs, Keys, Text};
 
 use super::objects::{COMPONENT, GROUP, INDEX, Job, Objects, Pod, PodSpec, RUN};
-
-/// The script of pods that start ranks of their own, without ssh: with torchrun, JAX and TensorFlow.
-pub const AGENT: &str = "agent.sh";
-
-/// Whether the command of a container runs that script.
-pub fn is_agent(command: &[String]) -> bool {
-    command.iter().any(|word| word.rsplit('/').next() == Some(AGENT))
-}
+use crate::cli::agent::is_agent;
 
 /// Where the output of the ranks of a run is.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use base64ct::{Base64, Encoding};
 use serde_json::{Map, Value};
 
-use crate::cli::cluster::pods::is_agent;
+use crate::cli::agent::is_agent;
 
 /// The pods of a job, and remarks for the user.
 #[derive(Debug)]

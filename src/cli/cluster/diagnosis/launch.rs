@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use super::Progress;
+use crate::cli::agent::is_agent;
 use crate::cli::cluster::objects::{
     COMPONENT, Condition, INDEX, Job, Objects, Pod, RUN, StatefulSet, Template, Time, condition,
 };
-use crate::cli::cluster::pods::is_agent;
 
 const STATUS: &str = "khorovod.dev/status";
 const REPLICAS: &str = "khorovod.dev/replicas";
