@@ -192,3 +192,19 @@ fn a_claim_is_for_all_who_may_mount_it() {
         assert!(text.contains(&format!("accessModes:\n  - {mode}\n")), "{more}: not {mode}");
     }
 }
+
+#[test]
+fn only_launchers_that_use_ssh_need_keys() {
+    let kinds = ["mpirun", "horovodrun", "deepspeed", "torchrun", "jax", "tensorflow"];
+    for keys in [Keys::Missing, Keys::LeftOut] {
+        let inputs = Inputs { keys, ..Inputs::default() };
+        let asked: Vec<_> = kinds
+            .iter()
+            .filter(|kind| match khorovod::render(&job(&format!("launcher: {kind}")), &inputs) {
+                Ok(rendered) => rendered.warnings.list.iter().any(|problem| problem.code.name == "left-out-keys"),
+                Err(problems) => problems.list.iter().any(|problem| problem.code.name == "no-ssh-keys"),
+            })
+            .collect();
+        assert_eq!(asked, [&"mpirun", &"horovodrun", &"deepspeed"], "{:?}", inputs.keys);
+    }
+}

@@ -76,7 +76,7 @@ class Training:
             "code": {"mountPath": "/programs", "files": {"train.py": program}},
             "env": {"RECORD": "/record", "STEP": str(STEP), "CHECKPOINT": str(CHECKPOINT)},
             "workers": {"replicas": RANKS, "gpus": GPUS, "slotsPerWorker": 1, "cpu": "1", "memory": "1Gi", "shm": "64Mi"},
-                        "lifecycle": {"checkpoint": {"signal": "SIGUSR1", "gracePeriod": f"{GRACE}s"}, "retries": 5, "retriesResetAfter": "10s"},
+            "lifecycle": {"checkpoint": {"signal": "SIGUSR1", "gracePeriod": f"{GRACE}s"}, "retries": 5, "retriesResetAfter": "10s"},
             "storage": [{"name": "record", "mountPath": "/record", "claim": {
                 "size": "1Gi", "storageClassName": self.case.namespace, "accessModes": ["ReadWriteMany"]}}],
             "placement": {"nodeSelector": {"khorovod.test/pool": self.name},

@@ -131,7 +131,7 @@ pub fn without_comments(text: &str) -> String {
 pub fn files(plan: &Plan) -> Vec<File> {
     let mut files = Vec::with_capacity(24);
     files.push(generated("job.sh", settings::job(plan)));
-    files.extend(scripts!["common.sh", "attempt.sh", "ranks.sh", "signal.sh"]);
+    files.extend(scripts!["common.sh", "attempt.sh", "alive.sh", "ranks.sh", "signal.sh"]);
     if plan.spec.target.ssh_keys == SshKeys::Operator {
         // With the MPI Operator, `common.sh` also copies the keys of the operator.
         files[1].text =

@@ -91,6 +91,23 @@ def first_process(pod):
     raise Failed(f"no process of pod {pod['metadata']['name']}")
 
 
+@play(waits=True)
+def launcher_hangs(case):
+    """The launcher's script is stopped, so it does not react to SIGTERM either. Its liveness probe ends it, the next launcher trains,
+    and the log of the first one and an event have its processes."""
+    running(case, {"lifecycle": {"checkpoint": {"gracePeriod": "5s"}}}, seconds=10)
+    victim = case.launcher()
+    os.kill(first_process(victim), signal.SIGSTOP)
+    began = time.time()
+    case.until("another launcher", lambda: case.launcher()["metadata"]["uid"] != victim["metadata"]["uid"], 330)
+    case.notes.append(f"another launcher after {time.time() - began:.0f} s")
+    events = str(case.cluster.call(
+        "GET", f"/api/v1/namespaces/{case.namespace}/events?fieldSelector=involvedObject.name={victim['metadata']['name']}"))
+    case.check("no event has the processes", re.search(r"Liveness probe failed: .*the script of this pod hangs since .*process 1 of 0, state T", events))
+    case.check("the log lacks the processes", "state T, in the kernel" in case.log(victim))
+    trained(case, 150)
+
+
 @play()
 def image_missing(case):
     """The image of the workers does not exist, that of the launcher does. The launcher waits, names the workers and deletes the

@@ -42,6 +42,47 @@ case_impostor() {
   released
 }
 
+# A process that stopped for a while gets all signals of that time at once: the launcher misses neither the end of the training nor
+# SIGTERM.
+case_signals_at_once() {
+  train 'echo up; sleep 1'
+  wait_for launcher "[1,3]<stdout>:up"
+  kill_pod launcher STOP
+  sleep 2.5
+  kill_pod launcher CONT
+  expect 0 trained
+  [[ $(grep -c "launching: " "$work/launcher.log") == 1 ]] || fail "the training ran again"
+}
+case_sigterm_beside_others() {
+  train "$endless"
+  wait_for launcher "up 3"
+  kill_pod launcher STOP
+  sleep 1.2
+  kill_pod launcher TERM
+  kill_pod launcher CONT
+  wait_for launcher "received SIGTERM; the workers stay for the next launcher"
+}
+
+# The launcher's script hangs: the liveness probe notices it, and prints what its processes do.
+case_launcher_that_hangs() {
+  local output due
+  alive() { output=$(inside_pod launcher /bin/bash /etc/khorovod/scripts/alive.sh); }
+  train "$endless"
+  wait_for launcher "up 3"
+  due=$(inside_pod launcher cat /horovod/generated/next-beat)
+  ((due > $(date +%s) + 50)) || fail "the next beat is due at $due"
+  alive || fail "a training counts as hung: $output"
+  kill_pod launcher STOP
+  sleep 1.2
+  inside_pod launcher /bin/bash -c "echo $(($(date +%s) - 2)) >/horovod/generated/next-beat"
+  ! alive || fail "a stopped launcher counts as alive"
+  [[ $output == *"the script of this pod hangs since "*"  process 1 of 0, state T, in the kernel "*": /bin/bash /etc/khorovod/scripts/launcher.sh"*" mpirun "* ]] ||
+    fail "the probe printed: $output"
+  kill_pod launcher TERM
+  kill_pod launcher CONT
+  wait_for launcher "hung, and was ended by its liveness probe; the workers stay for the next launcher"
+}
+
 # A worker is killed with SIGKILL, as if out of memory: the attempt fails within 10 s, and the next attempt trains.
 case_loses_a_worker() {
   local since

@@ -29,7 +29,7 @@ codes! {
     /// Two processes use the same port
     ///
     /// Pods on the network of the host share the ports of the node: the sshd of the node uses port 22, and two workers on
-    /// one node cannot use the same port. In a worker, sshd or the rendezvous of torchrun uses one port.
+    /// one node cannot use the same port. Metrics need another port than sshd and the rendezvous of torchrun.
     Error PORT_CLASH = "port-clash";
 
     /// Only `docker0` is excluded, and not `lo`
@@ -76,7 +76,7 @@ fn pod_security_level(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let Some(at) = placement.filter(|at| at.value) {
         need(PodSecurityLevel::Privileged, at.key, "`placement.hostNetwork`");
     }
-    // An entry that could not be read may have two sources.
+    // If an entry of `storage` is invalid, it may have both `nfs` and `hostPath`. Its own problem comes first.
     let host_paths = if case.could_read(&["storage"]) { storage::host_paths(case) } else { Vec::new() };
     for (span, what) in host_paths {
         let level = if what == "nfs" { PodSecurityLevel::Baseline } else { PodSecurityLevel::Privileged };

@@ -90,17 +90,36 @@ struct Port {
 /// With more workers than this, probes during the start would load the kubelets and the API server.
 const MANY_WORKERS: u32 = 8;
 
-/// A probe that connects to the ssh port. An exec probe would start a process in a container whose CPUs the training uses.
+/// A probe of a container.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Probe {
-    tcp_socket: Entry<&'static str>,
+    #[serde(flatten)]
+    method: Method,
     #[serde(skip_serializing_if = "Option::is_none")]
     initial_delay_seconds: Option<u8>,
     period_seconds: u8,
     timeout_seconds: u8,
     failure_threshold: u8,
 }
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Method {
+    /// Connects to a port, and starts no process in a container whose CPUs the training uses.
+    TcpSocket(Entry<&'static str>),
+    Exec { command: [&'static str; 2] },
+}
+
+/// The liveness probe of a pod that launches ranks or joins them: ends it if its script hangs, which `alive.sh` finds out. Kubernetes
+/// ignores the grace period of a probe in pods that never restart, so they have that of the pod.
+const SCRIPT_PROBE: Probe = Probe {
+    method: Method::Exec { command: ["/bin/bash", "/etc/khorovod/scripts/alive.sh"] },
+    initial_delay_seconds: None,
+    period_seconds: 20,
+    timeout_seconds: 10,
+    failure_threshold: 3,
+};
 
 #[derive(Debug, Serialize)]
 struct Amounts<'a> {
@@ -126,7 +145,7 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>, mounts: Vec<Mount<'a>>) -> C
     let is_launcher = matches!(kind, PodKind::Launcher);
     let runs_sshd = kind.runs_sshd(plan);
     let ssh_probe = |initial_delay_seconds, period_seconds, failure_threshold| Probe {
-        tcp_socket: Entry("port", "ssh"),
+        method: Method::TcpSocket(Entry("port", "ssh")),
         initial_delay_seconds,
         period_seconds,
         timeout_seconds: 5,
@@ -156,7 +175,10 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>, mounts: Vec<Mount<'a>>) -> C
         readiness_probe: runs_sshd.then(|| ssh_probe((plan.workers > MANY_WORKERS).then_some(3), 2, 3)),
         // Restart a worker whose sshd does not answer for five minutes. A worker with S3 storage has no such probe, because its
         // download may take longer than that.
-        liveness_probe: (matches!(kind, PodKind::Worker(_)) && !plan.has_s3()).then(|| ssh_probe(Some(30), 30, 10)),
+        liveness_probe: match kind.launches() {
+            true => Some(SCRIPT_PROBE),
+            false => (!plan.has_s3()).then(|| ssh_probe(Some(30), 30, 10)),
+        },
         resources: amounts(rank_group.map_or(&spec.launcher.resources, |group| &group.resources)),
         security_context: security::container(&spec.security, rank_group.is_some_and(|group| group.rdma)),
         termination_message_policy: "FallbackToLogsOnError",

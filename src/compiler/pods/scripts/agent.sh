@@ -35,7 +35,7 @@ finish() {
   finish_status
   exit "$1"
 }
-on_hosts() { timeout "$1" /bin/bash -c "${2//'{}'/$HOSTNAME}"; }
+on_hosts() { timeout -k 1 "$1" /bin/bash -c "${2//'{}'/$HOSTNAME}"; }
 signal_ranks() {
   list_ranks "$(kill -l "$checkpoint_signal")"
   signalled=("${ranks[@]}")
@@ -51,12 +51,13 @@ are_saving() {
 check_health() {
   local level reason
   [[ -e $scripts/check.sh ]] || return 0
+  beat "$((health_timeout + 70))"
   while read -r level _ reason; do
     log "health check: $reason"
     [[ $level == suspect ]] || finish 1 "health check of $here on node ${KHOROVOD_NODE_IP:--}: $reason"
   done < <(/bin/bash "$scripts/check.sh" "$here")
 }
-trap 'finish 143 "received SIGTERM"' TERM INT
+trap 'finish 143 "$(why_term)"' TERM INT
 
 # Connects the agents. Elastic agents need no connection.
 watch=watch_agents
@@ -72,9 +73,7 @@ report_end() {
   local signal=USR2
   (($1 == 0)) || signal=TERM
   if kill -s "$signal" "${watchers[0]}" 2>/dev/null; then
-    # tick() may interrupt one of them.
-    pause 0.3
-    pause 0.3
+    pause 0.5
   fi
   [[ $kind != torchrun && $1 != 0 && -s $generated/lost ]] || return 0
   mapfile -t gone <"$generated/lost"

@@ -6,6 +6,7 @@ job_path=/apis/batch/v1/namespaces/$namespace/jobs/$own_job
 # call METHOD PATH [BODY]: sends a request to the API server. Sets `answer` and its HTTP `status`, or 000.
 call() {
   local host=${KUBERNETES_SERVICE_HOST:-kubernetes.default.svc} reply
+  beat
   [[ $host != *:* ]] || host="[$host]"
   local url="https://$host:${KUBERNETES_SERVICE_PORT:-443}$2"
   if type -P curl >/dev/null; then

@@ -1,6 +1,26 @@
 # One attempt: starts the training in its own process group, watches it, and ends the whole group.
 training='' watchers=()
 
+# beat [SECONDS]: writes until when this process will do so again: a minute from now, longer with many workers, and SECONDS later.
+# After `beat never` it may take any time. alive.sh, the liveness probe, fails after that time: this process hangs, and the GPUs idle.
+rm -f "$generated/next-beat" "$generated/hung"
+beat_within=$((60 + ${max_workers:-0} / 4))
+for each in "${team_replicas[@]}"; do ((beat_within += each / 4)); done
+beat() {
+  local now
+  # Not in background processes.
+  [[ $BASHPID == "$$" ]] || return 0
+  if [[ ${1:-} == never ]]; then
+    rm -f "$generated/next-beat"
+  else
+    printf -v now '%(%s)T' -1
+    echo "$((now + beat_within + ${1:-0}))" >"$generated/next-beat"
+  fi
+}
+
+# Prints why this process got SIGTERM.
+why_term() { if [[ -e $generated/hung ]]; then echo "hung, and was ended by its liveness probe"; else echo "received SIGTERM"; fi; }
+
 # relay.sh redefines these two.
 
 start_training() {
@@ -26,7 +46,9 @@ stop_training() {
   kill -TERM -- "$target" 2>/dev/null
   while kill -0 -- "$target" 2>/dev/null && ((tries++ < ${1:-10} * 5)); do pause 0.2; done
   kill -KILL -- "-$training" 2>/dev/null
-  wait "$training" 2>/dev/null
+  # Not `wait`: bash forgets how a process has ended if a signal arrives at that moment, and then waits without end.
+  tries=0
+  while is_running && ((tries++ < 50)); do pause 0.1; done
   training=''
   finish_output
 }
@@ -144,9 +166,6 @@ explain_ipv6() {
   esac
 }
 
-# Wakes up attempt() once per second.
-tick() { while kill -WINCH $$ && rest 1; do :; done 2>/dev/null; }
-
 # rest SECONDS: sleeps without starting a process, for background loops: its end would interrupt a trap that runs. Always succeeds.
 rest() {
   [[ -p $generated/quiet ]] || mkfifo "$generated/quiet" 2>/dev/null
@@ -172,11 +191,12 @@ attempt() {
   record_phase training
   if [[ -n ${1:-} ]]; then start_watcher "$1"; fi
   [[ -z ${stall_action:-} ]] || start_watcher watch_progress
-  start_watcher tick
   start_uploads
-  trap : WINCH
   while
-    wait "$training"
+    beat
+    # A signal must not wake this process up instead: bash may lose another signal then, or how the training has ended.
+    sleep 1 &
+    wait -n "$training" $!
     code=$?
     is_running
   do
@@ -211,7 +231,7 @@ attempt() {
       checked=$SECONDS
     fi
   done
-  # A signal may have interrupted the last wait.
+  # The code may be that of `sleep`.
   wait "$training"
   other=$?
   ((other == 127)) || code=$other

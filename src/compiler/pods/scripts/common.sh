@@ -5,7 +5,13 @@ scripts=/etc/khorovod/scripts
 generated=/horovod/generated
 . "$scripts/job.sh"
 
-log() { printf '%(%H:%M:%S)T khorovod: %s\n' -1 "$*" >&2; }
+# attempt.sh redefines it.
+beat() { :; }
+
+log() {
+  beat
+  printf '%(%H:%M:%S)T khorovod: %s\n' -1 "$*" >&2
+}
 
 # terminate_message TEXT: logs TEXT and makes it the pod's termination message, which `kubectl describe` shows.
 terminate_message() {
@@ -31,7 +37,10 @@ limit() {
 is_superseded() { [[ $(limit run "$run") != "$run" ]]; }
 
 # pause SECONDS: sleeps, but a trap runs at once. `read -t` would need no process, but its end interrupts a trap that runs.
-pause() { sleep "$1" & wait $!; }
+pause() {
+  beat "${1%.*}"
+  sleep "$1" & wait $!
+}
 
 # Programs need a writable home.
 [[ -n ${HOME:-} && -w $HOME ]] || export HOME=/tmp

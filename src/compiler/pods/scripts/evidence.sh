@@ -8,7 +8,7 @@
 set -u
 if [[ $1 == from ]]; then
   # The first lines of each rank are enough for the log.
-  timeout 20 ssh -n -o ConnectTimeout=5 -o ConnectionAttempts=1 "$4" "/bin/bash $0 on $4 ${3@Q}" 2>/dev/null |
+  timeout -k 1 20 ssh -n -o ConnectTimeout=5 -o ConnectionAttempts=1 "$4" "/bin/bash $0 on $4 ${3@Q}" 2>/dev/null |
     while IFS= read -r line; do
       [[ $line == ' '* ]] || lines=0
       ((lines++ > 30)) || echo "$line"

@@ -20,6 +20,9 @@ ask_health() {
   done | xargs -L 1 -P 32 /bin/bash "$scripts/check.sh" from
 }
 
+# The checks take longer than other steps.
+allow_checks() { beat "$(((${#hosts[@]} / 32 + 1) * (health_timeout + 70)))"; }
+
 # Checks the hosts that were not checked since the last attempt. Fails if there is a new fault, so that other hosts may be chosen.
 declare -A passed=()
 rejections=0
@@ -31,6 +34,7 @@ check_health() {
     passed[$host]=${instances[$host]:-yes}
   done
   ((${#asked[@]})) || return 0
+  allow_checks
   while read -r level host reason; do
     reason="$host on node ${nodes[$host]:-${KHOROVOD_NODE_IP:--}}: $reason"
     log "health check of $reason"
@@ -65,7 +69,7 @@ check_health() {
   # In an Indexed Job, Kubernetes replaces a pod that exits. Its next one may be on the same node.
   if [[ -z $scales && -n $own_job ]]; then
     for host in "${unfit[@]}"; do
-      timeout 8 ssh -n "$host" "kill \$(head -n 1 $generated/own)" 2>/dev/null
+      timeout -k 1 8 ssh -n "$host" "kill \$(head -n 1 $generated/own)" 2>/dev/null
     done
   fi
   return 1
@@ -73,6 +77,7 @@ check_health() {
 
 # Adds to `failure` the faults of the hosts that may have caused it.
 explain_failure() {
+  allow_checks
   mapfile -t remarks < <(ask_health "${hosts[@]}")
   ((${#remarks[@]} == 0)) || failure+="; $(IFS=';' && shorten "${remarks[@]#* }")"
 }

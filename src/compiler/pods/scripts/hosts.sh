@@ -82,7 +82,7 @@ probe_timeout=3
 probe_hosts() {
   local group=16
   ((!$#)) || group=256
-  xargs -r -n "$group" -P 8 timeout "$probe_timeout" /bin/bash "$scripts/probe.sh" "$port" "$domain" "$@"
+  xargs -r -n "$group" -P 8 timeout -k 1 "$probe_timeout" /bin/bash "$scripts/probe.sh" "$port" "$domain" "$@"
 }
 
 # Makes a host name fully qualified, so that the resolver does not try each search domain.

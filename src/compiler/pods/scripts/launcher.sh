@@ -50,7 +50,7 @@ end() {
     case $status in 401 | 403 | 404) ;; *) is_ending || stays_evicted=yes ;; esac
   fi
   [[ -z $stays_evicted ]] || note_attempt left
-  finish 143 "received SIGTERM${stays_evicted:+; the workers stay for the next launcher}"
+  finish 143 "$(why_term)${stays_evicted:+; the workers stay for the next launcher}"
 }
 trap end TERM INT
 trap 'finish 1 "the launcher script ended unexpectedly; this is a bug in khorovod"' EXIT
@@ -64,7 +64,7 @@ on_hosts() {
   shift 2
   (($#)) || set -- "${hosts[@]}" ${launcher_host:+"$launcher_host"}
   for host; do [[ $host == "$launcher_host" ]] || echo "$host"; done |
-    xargs -r -P 64 -I '{}' timeout "$seconds" ssh -n -o ConnectTimeout=5 -o ConnectionAttempts=1 '{}' "$command" 2>/dev/null
+    xargs -r -P 64 -I '{}' timeout -k 1 "$seconds" ssh -n -o ConnectTimeout=5 -o ConnectionAttempts=1 '{}' "$command" 2>/dev/null
   [[ -z $launcher_host || $launcher_host != "${*: -1}" ]] || /bin/bash -c "${command//'{}'/$launcher_host}"
 }
 
@@ -122,7 +122,7 @@ sweep() {
   mapfile -t remarks < <(
     for host in "${hosts[@]}"; do
       [[ $host == "$launcher_host" || -z ${answers[$host]:-} ]] || echo "$host"
-    done | xargs -r -n 1 -P 32 timeout 8 /bin/bash "$scripts/sweep.sh" from
+    done | xargs -r -n 1 -P 32 timeout -k 1 8 /bin/bash "$scripts/sweep.sh" from
   )
 }
 
@@ -157,7 +157,8 @@ if [[ -n $own_job ]]; then
   [[ -z $scales ]] || scale_up
   note_attempt || finish 42 "cannot change the Job $own_job (HTTP $status)$(explain_denied "get and patch on jobs")"
 fi
-# The workers start meanwhile.
+# The workers start meanwhile. A node may load programs of the image only now.
+beat 600
 [[ $kind != mpirun ]] || check_mpi
 prepare
 if [[ -n $launcher_host ]]; then

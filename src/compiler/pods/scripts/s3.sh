@@ -6,6 +6,7 @@ run_id=${KHOROVOD_JOB_UID:-${KHOROVOD_POD_UID:-}}
 
 download() {
   # In the background, so that a trap runs at once.
+  beat never
   python3 "$scripts/s3.py" download &
   wait $! || {
     terminate_message "could not download the S3 volumes on $HOSTNAME"
@@ -17,13 +18,14 @@ download() {
 upload() {
   local host seconds=${1:-0}
   record_phase uploading
-  local command="timeout $seconds python3 $scripts/s3.py upload $run_id"
+  beat never
+  local command="timeout -k 5 $seconds python3 $scripts/s3.py upload $run_id"
   if [[ -n $launcher_host ]]; then
     $command &
   else
     find_uploader
     # 0 means no limit.
-    timeout "$((seconds ? seconds + 5 : 0))" ssh -n "$host" "$command" &
+    timeout -k 5 "$((seconds ? seconds + 8 : 0))" ssh -n "$host" "$command" &
   fi
   wait $!
 }
@@ -127,7 +129,11 @@ restore_here() {
   if ((index == 0)) && [[ -n $own_job ]]; then
     while call GET "$job_path" && (($(field terminating || echo 0) && SECONDS - since < 2 * checkpoint_grace + 60)); do pause 1; done
   fi
-  until python3 "$scripts/s3.py" restore "$run_id" & wait $!; do
+  while
+    beat never
+    python3 "$scripts/s3.py" restore "$run_id" &
+    ! wait $!
+  do
     ((SECONDS - since < $(limit wait-timeout 1800))) || finish 42 "could not download what this run has uploaded"
     check_limits
     pause 5
@@ -140,7 +146,7 @@ upload_leaving() {
   local turn until=$((SECONDS + checkpoint_grace))
   for turn in 1 2; do
     [[ -s $generated/uploads ]] && ((SECONDS < until)) || return 0
-    timeout "$((until - SECONDS))" python3 "$scripts/s3.py" leave &
+    timeout -k 5 "$((until - SECONDS))" python3 "$scripts/s3.py" leave &
     wait $!
     pause "$turn"
   done

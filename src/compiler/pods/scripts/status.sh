@@ -196,6 +196,6 @@ read_file() {
   if [[ -n $launcher_host || -e $scripts/agent.sh ]]; then
     tail -c 4096 "$progress_file"
   else
-    timeout 8 ssh -n -o ConnectTimeout=5 "$host" "tail -c 4096 ${progress_file@Q}"
+    timeout -k 1 8 ssh -n -o ConnectTimeout=5 "$host" "tail -c 4096 ${progress_file@Q}"
   fi
 }

@@ -23,7 +23,7 @@ pub type Known = Vec<(String, Held)>;
 /// exponentially.
 const LONGEST: usize = 32 << 10;
 
-/// Records the variable that a line sets, if the value is several words, and otherwise removes it.
+/// Adds the variable that a line sets to `known`, if the value is several words. Otherwise removes an earlier value from `known`.
 pub fn learn(line: &str, known: &mut Known) {
     let words = ["export ", "declare ", "typeset ", "readonly ", "-a ", "-x "];
     let line = words.iter().fold(line.trim(), |line, word| line.strip_prefix(word).unwrap_or(line).trim_start());
