@@ -46,7 +46,7 @@ stop_training() {
   kill -TERM -- "$target" 2>/dev/null
   while kill -0 -- "$target" 2>/dev/null && ((tries++ < ${1:-10} * 5)); do pause 0.2; done
   kill -KILL -- "-$training" 2>/dev/null
-  # Not `wait`: bash forgets how a process has ended if a signal arrives at that moment, and then waits without end.
+  # Not `wait`: bash loses how a process has ended if a signal arrives at that moment, and then waits without end.
   tries=0
   while is_running && ((tries++ < 50)); do pause 0.1; done
   training=''
