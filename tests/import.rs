@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use khorovod::import::{Imported, Options, System, import};
-use khorovod::problem::Problems;
+use khorovod::problem::{Label, Problems};
 use khorovod::{Inputs, Keys, Text, render, targets};
 use proptest::prelude::*;
 
@@ -319,10 +319,56 @@ fn what_the_job_cannot_be_is_told_of_the_old_file() {
     for (file, code, field) in cases {
         let problems = import(System::MpiJob, &[text(&file)], &Options::default()).expect_err(&file);
         let problem = &problems.list[0];
-        let last = problem.labels.last().unwrap();
-        assert_eq!((problem.code.name, last.text.contains(field)), (code, true), "{file}: {problem:#?}");
-        assert_eq!(problems.sources.get(last.span.source).map(|source| source.name.as_str()), Some("old"));
+        let name = |label: &Label| problems.sources.get(label.span.source).map(|source| source.name.clone());
+        // The old field comes first, because users can edit only the old file. A fix of the new job would be none of it.
+        let old = problem.labels.iter().find(|label| label.text.contains(field)).unwrap();
+        assert_eq!((problem.code.name, name(old).as_deref()), (code, Some("old")), "{file}: {problem:#?}");
+        assert_eq!(name(&problem.labels[0]).as_deref(), Some("old"), "{problem:#?}");
+        assert_eq!(problem.labels.last().and_then(name).as_deref(), Some("job imported from old"));
+        assert!(problem.fix.is_none(), "{problem:#?}");
     }
+    // Kubernetes refuses such an MPIJob, too, so the problem is in the old file only.
+    let file = job("resources: {limits: {nvidia.com/gpu: 4, memory: 64GB}}");
+    let problems = import(System::MpiJob, &[text(&file)], &Options::default()).expect_err(&file);
+    let problem = &problems.list[0];
+    assert!(problem.message.contains("limits.memory` should be a quantity such as"), "{problem:#?}");
+}
+
+/// sbatch names a job after its script.
+#[test]
+fn a_script_without_a_name_has_that_of_its_file() {
+    let name = |file: &str| {
+        let old = Text { name: file.to_owned(), text: "#SBATCH -N 2\nsrun ./a\n".to_owned() };
+        let job = import(System::Slurm, &[old], &Options::default()).unwrap().job;
+        job.lines().find_map(|line| line.trim().strip_prefix("name: ")).unwrap_or_default().to_owned()
+    };
+    for (file, wanted) in [
+        ("scripts/train_resnet.sbatch", "train-resnet"),
+        ("C.2.slurm", "c-2"),
+        ("./run", "run"),
+        ("<stdin>", "slurm"),
+        ("/dev/fd/63", "slurm"),
+    ] {
+        let name = name(file);
+        assert_eq!(name.split_whitespace().next(), Some(wanted), "{file}");
+        assert!(name.contains("# the script has no --job-name"), "{file}: {name}");
+    }
+}
+
+/// A batch script contains no image. Pods would wait for the placeholder forever.
+#[test]
+fn a_placeholder_for_the_image_is_a_warning() {
+    let imported = |options: &Options| {
+        import(System::Slurm, &[text("#SBATCH -N 2\nsrun ./a\n")], options).unwrap()
+    };
+    let first = imported(&Options::default());
+    let codes: Vec<&str> = first.warnings.list.iter().map(|problem| problem.code.name).collect();
+    assert_eq!(codes, ["image-placeholder"], "{:#?}", first.warnings);
+    let named = imported(&Options { image: Some("ghcr.io/acme/a:1".to_owned()), ..Options::default() });
+    assert!(named.warnings.list.is_empty(), "{:#?}", named.warnings);
+    // Under Slurm nothing reads it.
+    let inputs = Inputs { target: targets::SLURM, ..Inputs::default() };
+    assert!(render(&text(&first.job), &inputs).unwrap().warnings.list.is_empty());
 }
 
 /// Files that are another's, or half ones.

@@ -7,10 +7,11 @@ use khorovod_compiler::yaml;
 /// The maximum number of old fields that are named in a problem. If more fields match, the problem names none.
 const MOST: usize = 3;
 
-/// Appends the problems of `job` to `old`, each with a label for every old field that caused it. The sources of `old`
-/// are the old texts.
-pub fn told(refused: Problems, job: &str, rows: &[Row], mut old: Problems) -> Problems {
-    let source = old.sources.add("<imported job>", job.to_owned());
+/// Appends the problems of `job` to `old`, each at the old fields that caused it. The sources of `old` are the old texts, and
+/// `name` is the name of the new one. The place in the new job comes last, and its fix is left out, because users can
+/// edit only the old file.
+pub fn told(refused: Problems, (name, job): (&str, &str), rows: &[Row], mut old: Problems) -> Problems {
+    let source = old.sources.add(name, job.to_owned());
     let whole = Span { source, start: 0, end: job.len() };
     let tree = yaml::parse(job, whole, &mut Vec::new()).ok().flatten();
     for mut problem in refused.list {
@@ -23,7 +24,8 @@ pub fn told(refused: Problems, job: &str, rows: &[Row], mut old: Problems) -> Pr
 }
 
 /// Adds to a problem the places in the old file from which the field at `path` was made.
-fn blamed(problem: Problem, path: &str, rows: &[Row]) -> Problem {
+fn blamed(mut problem: Problem, path: &str, rows: &[Row]) -> Problem {
+    problem.fix = None;
     let near = |to: &String| {
         let longer =
             |long: &str, short: &str| long.strip_prefix(short).is_some_and(|rest| rest.starts_with(['.', '[']));
@@ -32,8 +34,14 @@ fn blamed(problem: Problem, path: &str, rows: &[Row]) -> Problem {
     let closest = rows.iter().flat_map(|row| row.to.iter().filter(|to| near(to))).map(String::len).max();
     let theirs: Vec<&Row> =
         rows.iter().filter(|row| row.to.iter().any(|to| near(to) && Some(to.len()) == closest)).collect();
-    if theirs.len() > MOST {
+    if theirs.is_empty() || theirs.len() > MOST {
         return problem;
     }
-    theirs.iter().fold(problem, |problem, row| problem.and(row.span, format!("it comes from `{}`", row.path)))
+    let new = std::mem::take(&mut problem.labels);
+    let mut problem = theirs.iter().fold(problem, |problem, row| problem.and(row.span, format!("`{}`", row.path)));
+    for label in new {
+        let text = if label.text.is_empty() { "in the imported job".to_owned() } else { label.text };
+        problem = problem.and(label.span, text);
+    }
+    problem
 }

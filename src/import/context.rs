@@ -26,6 +26,8 @@ pub struct Context<'o> {
     pub problems: Vec<Problem>,
     /// The span of the whole old file.
     pub whole: Span,
+    /// The name of the old file. Empty if it is standard input.
+    pub file: &'o str,
     /// The launch line from the command line, with its span.
     pub typed: Option<(String, Span)>,
     /// Secrets to create: the name, and the keys with their values.
@@ -33,9 +35,19 @@ pub struct Context<'o> {
 }
 
 impl<'o> Context<'o> {
-    pub fn new(options: &'o Options) -> Self {
-        let (spec, outcomes) = (SpecBuilder::new(), FieldOutcomes::default());
-        Self { spec, outcomes, options, problems: Vec::new(), whole: Span::default(), typed: None, secrets: Vec::new() }
+    pub fn new(options: &'o Options, texts: &'o [Text]) -> Self {
+        // Standard input is `<stdin>`.
+        let file = texts.first().map_or("", |text| text.name.as_str());
+        Self {
+            spec: SpecBuilder::new(),
+            outcomes: FieldOutcomes::default(),
+            options,
+            problems: Vec::new(),
+            whole: Span::default(),
+            file: if file.starts_with('<') { "" } else { file },
+            typed: None,
+            secrets: Vec::new(),
+        }
     }
 
     /// Copies a value into the new spec unchanged.

@@ -65,7 +65,7 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
         detect::check(system, text, Span { source, start: 0, end: text.text.len() }, &mut found.list);
     }
     one_file(system, texts, &mut found.list);
-    let mut context = Context::new(options);
+    let mut context = Context::new(options, texts);
     if let Some(line) = &options.command {
         let source = found.sources.add("--command", line.clone());
         context.typed = Some((line.clone(), Span { source, start: 0, end: line.len() }));
@@ -102,9 +102,10 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
         return Err(found);
     }
     let (job, secrets, rows) = context.close(system, texts);
-    let warnings = match check(&job) {
+    let name = new_name(texts);
+    let warnings = match check(&name, &job) {
         Ok(warnings) => warnings,
-        Err(refused) => return Err(blame::told(refused, &job, &rows, found)),
+        Err(refused) => return Err(blame::told(refused, (&name, &job), &rows, found)),
     };
     let fields = fields(rows, &found.sources);
     Ok(Imported { job, secrets, fields, warnings })
@@ -132,9 +133,15 @@ fn script(texts: &[Text], options: &Options, context: &mut Context<'_>) {
     slurm::read(&text.text, span, context);
 }
 
+/// The name of the new job in problems. It contains the names of the old files, because the new job has no file yet.
+fn new_name(texts: &[Text]) -> String {
+    let names: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
+    format!("job imported from {}", names.join(", "))
+}
+
 /// Checks the new job as any other spec. Returns its warnings, or all its problems if one of these is an error.
-fn check(job: &str) -> Result<Problems, Problems> {
-    let text = Text { name: "<imported job>".to_owned(), text: job.to_owned() };
+fn check(name: &str, job: &str) -> Result<Problems, Problems> {
+    let text = Text { name: name.to_owned(), text: job.to_owned() };
     let found = pipeline::check(&text, &Inputs { keys: Keys::Masked, ..Inputs::default() });
     if found.list.iter().any(|problem| problem.severity == Severity::Error) { Err(found) } else { Ok(found) }
 }

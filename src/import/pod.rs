@@ -25,7 +25,7 @@ pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
             };
             let from = context.outcomes.path(&entry.value).to_owned();
             if Quantity::parse(&amount).is_none() {
-                context.lose(&entry.value, "it is not a valid quantity; write it as 4, 500m or 16Gi");
+                context.refuse(&entry.value, "a quantity such as 4, 500m or 16Gi");
             } else if is_gpu(&entry.key) || is_rdma(&entry.key) {
                 let Some(count) = context.count(&entry.value) else { continue };
                 if count == 0 {

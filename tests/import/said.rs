@@ -364,7 +364,7 @@ fn the_other_jobs_of_an_array_can_be_rendered() {
     let output = command.env("KHOROVOD_SSH_SEED", "00".repeat(32)).output().unwrap();
     let rendered = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-    assert!(rendered.contains("name: slurm-4") && rendered.contains("SLURM_ARRAY_TASK_ID"), "{rendered}");
+    assert!(rendered.contains("name: old-4") && rendered.contains("SLURM_ARRAY_TASK_ID"), "{rendered}");
     let values = documents(&rendered);
     let has_index = |value: &Yaml| {
         let text = serde_yaml::to_string(value).unwrap();

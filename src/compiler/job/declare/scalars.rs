@@ -102,7 +102,7 @@ impl Field for Quantity {
                     Some(example) => format!("a quantity such as `{example}` or `500m`"),
                     None => "a quantity such as `32` or `64Gi`".to_owned(),
                 };
-                reader.invalid(node, &wanted, meant_quantity(&text).map(WayOut::Write))
+                reader.invalid(node, &wanted, way_out(&text))
             }
         }
     }
@@ -127,6 +127,21 @@ impl Constant for Quantity {
     fn constant(written: &'static str) -> Self {
         Self::parse(written).unwrap_or(Self::units(0))
     }
+}
+
+/// The way out for a text that is not a quantity. `64GB` can mean both units, so the hint names both.
+fn way_out(text: &str) -> Option<WayOut> {
+    let meant = meant_quantity(text)?;
+    let (number, unit) = meant.split_at(meant.len() - meant.len().min(2));
+    let is_binary_written = text.to_ascii_lowercase().contains('i');
+    Some(match unit.strip_suffix('i').filter(|_| !is_binary_written) {
+        Some(power) => {
+            let decimal = if power == "K" { "k" } else { power };
+            let note = format!("`{number}{decimal}` counts in powers of 1000");
+            WayOut::WriteOr(meant.clone(), note)
+        }
+        None => WayOut::Write(meant),
+    })
 }
 
 /// The quantity that was meant by `64GB`, `64 Gi` or `64g`. Most programs that accept these count in powers of two.

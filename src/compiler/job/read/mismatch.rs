@@ -473,6 +473,8 @@ pub fn refuse_ambiguous(node: &Node, path: &str, problems: &mut Vec<Problem>) {
 pub enum WayOut {
     /// Another value, which replaces it.
     Write(String),
+    /// Another value, which replaces it, and a sentence about a further one.
+    WriteOr(String, String),
     /// Advice in words.
     Say(String),
 }
@@ -482,6 +484,9 @@ pub fn invalid(span: Span, message: String, way_out: Option<WayOut>) -> Problem 
     let problem = Problem::new(&INVALID_VALUE, span, message);
     match way_out {
         Some(WayOut::Write(text)) => problem.hint(format!("write `{text}`")).fix(span, quoted(&text)),
+        Some(WayOut::WriteOr(text, other)) => {
+            problem.hint(format!("write `{text}`; {other}")).fix(span, quoted(&text))
+        }
         Some(WayOut::Say(hint)) => problem.hint(hint),
         None => problem,
     }

@@ -22,6 +22,13 @@ codes! {
     /// cannot be reproduced. Use the tag of a version, or a digest.
     Warning IMAGE_UNPINNED = "image-unpinned";
 
+    /// An image that is a placeholder
+    ///
+    /// Domains such as `example.org` are reserved for documentation, so no registry has this image, and the pods would wait
+    /// with `ImagePullBackOff`. `khorovod import slurm` writes such a name, because a batch script contains no image. Write the
+    /// name of your image.
+    Warning IMAGE_PLACEHOLDER = "image-placeholder";
+
     /// A toleration that Kubernetes refuses
     ///
     /// A toleration with the operator `Exists` must not have a value. Without a key, the operator must be `Exists`.
@@ -90,6 +97,11 @@ fn images(case: &Case<'_>, problems: &mut Vec<Problem>) {
     });
     let launcher = field!(case.launcher.image).map(|at| (&at.value, at.span));
     for (ImageName(name), span) in job.into_iter().chain(launcher) {
+        if case.spec.target.has_pods && is_placeholder(name) {
+            let message = format!("the image `{name}` is a placeholder: no registry has it");
+            problems.push(Problem::new(&IMAGE_PLACEHOLDER, span, message).hint("write the name of your image"));
+            continue;
+        }
         let last = name.rsplit('/').next().unwrap_or(name);
         let tag = last.split_once(':').map(|(_, tag)| tag);
         if !name.contains('@') && matches!(tag, None | Some("latest" | "")) {
@@ -100,6 +112,15 @@ fn images(case: &Case<'_>, problems: &mut Vec<Problem>) {
             problems.push(problem.hint(format!("append the tag of a version that the registry has: `{name}:TAG`")));
         }
     }
+}
+
+/// Whether the registry of an image is in a domain that is reserved for documentation.
+fn is_placeholder(name: &str) -> bool {
+    let Some((registry, _)) = name.split_once('/') else { return false };
+    let host = registry.split(':').next().unwrap_or_default();
+    let is_in = |domain: &str| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    ["example.com", "example.org", "example.net"].into_iter().any(is_in)
+        || [".example", ".invalid"].iter().any(|end| host.ends_with(end))
 }
 
 fn tolerations(case: &Case<'_>, problems: &mut Vec<Problem>) {

@@ -28,9 +28,22 @@ const ASKS_SLURM: &str = ". Under Slurm, srun must offer a PMI by default, or th
                           `none` if the ranks do not use MPI";
 
 impl Script<'_, '_, '_> {
+    /// Sets the name of a job without `--job-name`. sbatch uses the name of the script, too.
+    fn default_name(&mut self) {
+        let file = self.context.file.rsplit('/').next().unwrap_or_default();
+        let stem = match file.rsplit_once('.') {
+            Some((stem, _)) if !stem.is_empty() => stem,
+            _ => file,
+        };
+        match stem.chars().any(|c| c.is_ascii_alphabetic()) {
+            true => self.context.name(stem, "the script has no --job-name: the name of its file"),
+            false => self.context.name("slurm", "the script has no --job-name"),
+        };
+    }
+
     pub fn close(mut self) {
         if self.context.spec.get("metadata.name").is_none() {
-            self.context.name("slurm", "the script has no --job-name");
+            self.default_name();
         }
         if let Err(why) = self.resources.fits() {
             self.context.refuse_at(self.span, why, "write the number of nodes: `#SBATCH --nodes=4`");
