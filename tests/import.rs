@@ -358,9 +358,7 @@ fn a_script_without_a_name_has_that_of_its_file() {
 /// A batch script contains no image. Pods would wait for the placeholder forever.
 #[test]
 fn a_placeholder_for_the_image_is_a_warning() {
-    let imported = |options: &Options| {
-        import(System::Slurm, &[text("#SBATCH -N 2\nsrun ./a\n")], options).unwrap()
-    };
+    let imported = |options: &Options| import(System::Slurm, &[text("#SBATCH -N 2\nsrun ./a\n")], options).unwrap();
     let first = imported(&Options::default());
     let codes: Vec<&str> = first.warnings.list.iter().map(|problem| problem.code.name).collect();
     assert_eq!(codes, ["image-placeholder"], "{:#?}", first.warnings);

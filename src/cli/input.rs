@@ -70,9 +70,9 @@ pub struct Settings {
     /// The Kubernetes version of the cluster, such as 1.34
     #[arg(long, value_name = "VERSION", default_value_t)]
     pub kube_version: KubeVersion,
-    /// The target: plain objects, or the input of an operator or another scheduler
-    #[arg(long, value_name = "TARGET", default_value = "plain", value_parser = target())]
-    pub target: &'static dyn Target,
+    /// The target: plain objects (the default), or the input of an operator or another scheduler
+    #[arg(long = "target", value_name = "TARGET", value_parser = target())]
+    pub given_target: Option<&'static dyn Target>,
     /// Require what FILE expects of each job by itself, for example at most 64 GPUs (repeatable)
     #[arg(long, value_name = "FILE")]
     pub expect: Vec<PathBuf>,
@@ -128,8 +128,9 @@ impl Args {
 
     /// The command that renders these specs with these options.
     pub fn render_command(&self) -> String {
-        let Settings { overlays, sets, namespace, kube_version, target, strict, ssh_seed, no_keys, expect } =
+        let Settings { overlays, sets, namespace, kube_version, given_target: _, strict, ssh_seed, no_keys, expect } =
             &self.settings;
+        let target = self.settings.target();
         let mut words = vec!["khorovod".to_owned(), "render".to_owned()];
         let mut option = |name: &str, value: &str| words.extend([name.to_owned(), show::shell_word(value)]);
         for path in overlays {
@@ -198,6 +199,11 @@ pub fn refuse_overwrite<'a>(
 }
 
 impl Settings {
+    /// The target, which is plain unless the command line names another one.
+    pub fn target(&self) -> &'static dyn Target {
+        self.given_target.unwrap_or(targets::PLAIN)
+    }
+
     /// The inputs of the library, without the keys.
     pub fn inputs(&self, screen: &Screen) -> Result<Inputs, Failure> {
         Ok(Inputs {
@@ -206,7 +212,7 @@ impl Settings {
             namespace: self.namespace.clone(),
             default_namespace: environment::helm_namespace(),
             kube_version: self.kube_version,
-            target: self.target,
+            target: self.target(),
             expectations: self.expect.iter().map(|path| read(path, screen)).collect::<Result<_, _>>()?,
             strict: self.strict,
             ..Inputs::default()

@@ -56,7 +56,7 @@ pub fn run(options: &Options, input: &input::Args, screen: &Screen) -> Outcome {
         return Err(Failure::Usage("--local needs Linux: pods run in namespaces of its kernel".to_owned()));
     }
     let settings = &input.settings;
-    if settings.target.name() != targets::PLAIN.name() {
+    if settings.target().name() != targets::PLAIN.name() {
         return Err(Failure::Usage("--local runs the plain objects; leave out --target".to_owned()));
     }
     let texts = input.texts(screen)?;

@@ -24,8 +24,8 @@ use super::{Failure, Outcome, input, output, seed, template};
     khorovod plan --template-text '{{#each jobs}}{{job}}: {{ranks}} {{/each}}'\n\n\
     A template is in the language Handlebars; docs/ci.md lists fields and helpers.\n\n\
     With --against, only the change is printed, and -o json prints both. -n and\n\
-    --target also apply to an OLD that is a spec. If it is objects, give the target\n\
-    that rendered them.\n\n\
+    --target also apply to an OLD that is a spec. If it is objects, their kinds show\n\
+    the target that rendered them, and a notice is printed if it is another one.\n\n\
     --overlay and --set change only the new spec. If OLD used them as well, first\n\
     render OLD, and compare with the rendered objects:\n  \
     khorovod render --no-keys --overlay old/prod.yaml old/job.yaml >/tmp/old.yaml\n  \
@@ -136,6 +136,19 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
             return Err(Failure::Usage("--against compares with one new spec; name one FILE".to_owned()));
         };
         let old = input::read_all(&old, screen)?;
+        let target = inputs.target.name();
+        if old.text.starts_with("#!") {
+            return Err(Failure::Usage(format!(
+                "{} is a batch script, and --against compares with a spec or with objects; name the spec that it was rendered from",
+                old.name
+            )));
+        }
+        if let Some(theirs) = khorovod::rendered_target(&old).filter(|theirs| theirs.name() != target) {
+            screen.notice(&format!(
+                "{} has objects of the target {theirs}, and is compared with the target {target}; to compare the same target, add --target {theirs}",
+                old.name
+            ));
+        }
         let is_changed = !(inputs.overlays.is_empty() && inputs.sets.is_empty());
         if is_changed && !khorovod::is_rendered(&old) {
             screen.notice("--overlay and --set change only the new spec, not OLD");

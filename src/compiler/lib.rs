@@ -41,7 +41,7 @@ pub use api::{Document, FoundSecret, Inputs, Keys, NotUtf8, Origin, Preview, Ren
 pub use job::{KubeVersion, NotAKubeVersion, expectations_schema, schema};
 pub use pipeline::{
     Fixed, changes, check, documents, expand, find_secrets, fix, format, is_rendered, jobs, krm, preview, render,
-    render_to, reports, secret,
+    render_to, rendered_target, reports, secret,
 };
 pub use pods::seed;
 pub use targets::{Target, UnknownTarget};

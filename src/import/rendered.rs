@@ -106,7 +106,12 @@ pub fn import(texts: &[Text], options: &Options) -> Option<Result<Imported, Prob
         document["spec"]["image"] = image.clone().into();
     }
     let job = format!("# From objects that khorovod rendered, by khorovod import.\n{}", written(&document));
-    Some(super::check(&super::new_name(texts), &job).map(|warnings| Imported { job, secrets: String::new(), fields: rows, warnings }))
+    Some(super::check(&super::new_name(texts), &job).map(|warnings| Imported {
+        job,
+        secrets: String::new(),
+        fields: rows,
+        warnings,
+    }))
 }
 
 fn written(document: &Json) -> String {

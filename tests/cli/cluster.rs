@@ -626,6 +626,50 @@ fn wait_waits_for_what_it_is_asked() {
     assert!(began.elapsed() < Duration::from_secs(20));
 }
 
+/// A forgotten `--target` would start a second run beside that of the operator.
+#[test]
+fn a_job_of_another_target_is_not_replaced_by_accident() {
+    let place = Place::new();
+    let mut items = place.running();
+    items[0]["metadata"]["annotations"]["khorovod.dev/target"] = json!("mpijob");
+    // The pods and Jobs of an operator.
+    items.remove(1);
+    for item in &mut items[1..5] {
+        item["metadata"]["ownerReferences"] = json!([{"kind": "MPIJob", "name": "mnist-x"}]);
+    }
+    place.answer("objects.json", &items);
+    for command in ["diff", "run"] {
+        let (code, out, err) = place.khorovod(&[command, "job.yaml"]);
+        assert!(
+            code == 2
+                && out.is_empty()
+                && err.contains("the cluster has mnist for the target mpijob: add `--target mpijob`"),
+            "{command}: {err}"
+        );
+        let (code, out, err) = place.khorovod(&[command, "job.yaml", "--target", "jobset"]);
+        assert!(
+            code == 0 && out.starts_with("mnist: restarts the run\n  because\n    --target: mpijob → jobset\n"),
+            "{out}{err}"
+        );
+        let (code, out, err) = place.khorovod(&[command, "job.yaml", "--target", "mpijob"]);
+        assert!(code == 0 && out.contains("image: ghcr.io/acme/mnist:1.3 → ghcr.io/acme/mnist:1.4"), "{out}{err}");
+    }
+    let (code, out, err) = place.khorovod(&["status", "job.yaml"]);
+    assert!(
+        code == 0 && !out.contains("the spec has changed") && out.contains("the MPIJob mnist-x runs this job"),
+        "{out}{err}"
+    );
+    let (code, _, err) = place.khorovod(&["stop", "job.yaml"]);
+    assert!(code == 2 && err.contains("the MPIJob mnist-x runs this job"), "{err}");
+    for more in [&["diff"][..], &["diff", "--objects"], &["diff", "--dry-run"], &["run", "--detach"]] {
+        let (code, out, err) = place.khorovod(&[more, &["--target", "slurm", "job.yaml"]].concat());
+        assert!(
+            code == 2 && out.is_empty() && err.contains("the target slurm is a batch script"),
+            "{more:?}: {out}{err}"
+        );
+    }
+}
+
 #[test]
 fn diff_is_plan_against_the_cluster() {
     let place = Place::new();

@@ -65,6 +65,31 @@ fn what_was_applied_is_compared_as_it_was() {
     );
 }
 
+/// Objects name their target by their kinds.
+#[test]
+fn the_target_of_earlier_objects_is_found() {
+    let place = place();
+    fs::write(place.path().join("job.yaml"), JOB).unwrap();
+    let render = |target: &str| {
+        let (_, text, _) = run(khorovod(place.path()).args(["render", "--no-keys", "--target", target, "job.yaml"]));
+        fs::write(place.path().join("old"), text).unwrap();
+    };
+    let plan =
+        |target: &str| run(khorovod(place.path()).args(["plan", "--against", "old", "--target", target, "job.yaml"]));
+    for target in ["plain", "mpijob", "jobset", "trainjob", "volcano"] {
+        render(target);
+        let (code, out, err) = plan(target);
+        assert!(code == 0 && out.starts_with("No changes.") && err.is_empty(), "{target}: {out}{err}");
+        let (code, out, err) = plan(if target == "plain" { "jobset" } else { "plain" });
+        let wanted = format!("old has objects of the target {target}, and is compared with the target");
+        assert!(code == 0 && out.contains("restarts the run") && err.contains(&wanted), "{target}: {out}{err}");
+        assert!(err.contains(&format!("add --target {target}")), "{err}");
+    }
+    render("slurm");
+    let (code, _, err) = plan("slurm");
+    assert!(code == 2 && err.contains("old is a batch script"), "{err}");
+}
+
 #[test]
 fn a_pipeline_can_refuse_a_change() {
     let place = place();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use khorovod::{Inputs, Keys, Text, show};
+use khorovod::{Inputs, Keys, Text, show, targets};
 
 use super::connection::{Job, borrowed, default_namespace, named_in};
 use super::kubectl::{Connection, Kubectl, explain, is_only_forbidden};
@@ -35,6 +35,12 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, screen: &Screen) -> Outcome {
+    if args.input.settings.target().name() == targets::SLURM.name() {
+        return Err(Failure::Usage(
+            "`diff` compares with a job in Kubernetes, and the target slurm is a batch script; to compare two specs, use: khorovod plan --target slurm --against OLD"
+                .to_owned(),
+        ));
+    }
     let texts = args.input.texts(screen)?;
     let kubectl = Kubectl::new(&args.connection);
     let settings = &args.input.settings;
@@ -48,7 +54,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
             if args.dry_run {
                 text.push_str(&job.kubectl.lines(&[borrowed(&job.get())]));
             } else if !args.objects {
-                text.push_str(&changes(&job, one, &inputs, screen)?);
+                text.push_str(&changes(&job, one, &inputs, settings, screen)?);
             }
         }
     }
@@ -67,8 +73,17 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
 }
 
 /// Describes what a spec changes for one of its jobs, as `plan --against` prints it.
-pub fn changes(job: &Job, new: &Text, inputs: &Inputs, screen: &Screen) -> Result<String, Failure> {
+pub fn changes(
+    job: &Job,
+    new: &Text,
+    inputs: &Inputs,
+    settings: &input::Settings,
+    screen: &Screen,
+) -> Result<String, Failure> {
     let objects = job.objects(screen)?;
+    if let Some(current) = objects.target(&job.name).filter(|current| *current != inputs.target.name()) {
+        return moved(job, current, settings);
+    }
     // Objects in a cluster have a namespace, also those of a spec without one.
     let live = objects.current(&job.name).and_then(|map| map.metadata.namespace.clone());
     let mut inputs = inputs.clone();
@@ -102,6 +117,18 @@ pub fn changes(job: &Job, new: &Text, inputs: &Inputs, screen: &Screen) -> Resul
     // The old spec has only this job.
     let found: Vec<_> = found.into_iter().filter(|change| change.job == job.name).collect();
     Ok(show::changes(&found))
+}
+
+/// The change of a job that the cluster has for another target. The target of the command line may be forgotten, so a change
+/// of the target must be written there.
+fn moved(job: &Job, current: &str, settings: &input::Settings) -> Result<String, Failure> {
+    let name = &job.name;
+    match settings.given_target {
+        Some(target) => Ok(format!("{name}: restarts the run\n  because\n    --target: {current} → {target}\n")),
+        None => Err(Failure::Usage(format!(
+            "the cluster has {name} for the target {current}: add `--target {current}`, or `--target plain` to replace it by plain objects"
+        ))),
+    }
 }
 
 /// The spec that the job's ConfigMap carries, as JSON.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use khorovod::targets;
 use serde::{Deserialize, Deserializer};
 
 pub const JOB: &str = "khorovod.dev/job";
@@ -29,6 +30,12 @@ impl Objects {
     /// The ConfigMap `J-current` of a job, which names its current run.
     pub fn current(&self, job: &str) -> Option<&ConfigMap> {
         self.config_maps.iter().find(|map| map.metadata.name.strip_suffix("-current") == Some(job))
+    }
+
+    /// The target of the current run of a job. None if the cluster does not have the job, or the user may not read it.
+    pub fn target(&self, job: &str) -> Option<&str> {
+        let annotations = &self.current(job)?.metadata.annotations;
+        Some(annotations.get("khorovod.dev/target").map_or(targets::PLAIN.name(), String::as_str))
     }
 
     /// Adds the objects of a list in JSON. Other kinds are ignored. The error is a phrase.

@@ -79,7 +79,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     let objects = render::joined(rendered);
     let mut plan = String::new();
     for (job, text) in &jobs {
-        plan.push_str(&diff::changes(job, text, &inputs, screen)?);
+        plan.push_str(&diff::changes(job, text, &inputs, settings, screen)?);
     }
     let planned = kubectl.call(&["apply", "--dry-run=server", "-f", "-"], Some(&objects), screen)?;
     if !planned.is_success {
@@ -87,7 +87,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     }
     let _ = writeln!(plan, "{}", summary(&planned.stdout));
     // Jobs of other targets are not followed: the controllers that run them have their own states.
-    let is_plain = settings.target.name() == khorovod::targets::PLAIN.name();
+    let is_plain = settings.target().name() == khorovod::targets::PLAIN.name();
     let detaches = args.detach || jobs.is_empty() || !is_plain;
     if !detaches {
         screen.report(&plan);

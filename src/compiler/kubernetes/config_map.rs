@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::meta::{Map, Metadata, SPEC, SPEC_OMITTED};
+use super::meta::{Map, Metadata, SPEC, SPEC_OMITTED, TARGET};
 use super::{Body, File, Object};
 use crate::plan::{Document, Plan};
 use crate::pods;
@@ -47,14 +47,17 @@ pub fn current_name(plan: &Plan) -> String {
 /// The ConfigMap with the current run and its limits. A launcher reads it repeatedly, so a changed limit applies to a run that
 /// is already training.
 ///
-/// It also contains the document that the job was rendered from, for `khorovod import`: every target has this object, it can
-/// change in place, and it exists as long as the job.
+/// It also contains the document that the job was rendered from, for `khorovod import`, and the target: every target has this
+/// object, it can change in place, and it exists as long as the job.
 pub fn current(plan: &Plan) -> Object<'_> {
     let mut metadata = Metadata::of_job(plan, current_name(plan));
     match &plan.document {
         Document::Unknown => {}
         Document::Kept(json) => metadata.annotations.set(SPEC, json),
         Document::Omitted(why) => metadata.annotations.set(SPEC_OMITTED, *why),
+    }
+    if !plan.spec.target.own_workloads {
+        metadata.annotations.set(TARGET, plan.spec.target.name);
     }
     let data = Data::Texts(pods::current(plan).into_iter().collect());
     Object::new("spec.lifecycle", metadata, Body::ConfigMap(ConfigMap { immutable: false, data }))

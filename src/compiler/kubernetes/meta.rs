@@ -16,6 +16,8 @@ pub const RUN: &str = "khorovod.dev/run";
 pub const SPEC: &str = "khorovod.dev/spec";
 /// The annotation with the reason why [`SPEC`] is missing.
 pub const SPEC_OMITTED: &str = "khorovod.dev/spec-omitted";
+/// The annotation that names the target of the current run. Plain objects do not have it.
+pub const TARGET: &str = "khorovod.dev/target";
 pub const GROUP: &str = "khorovod.dev/group";
 const NAME: &str = "app.kubernetes.io/name";
 pub const COMPONENT: &str = "app.kubernetes.io/component";

@@ -5,6 +5,7 @@ use crate::api::{Inputs, Reports, Text};
 use crate::plan::Plan;
 use crate::problem::Problems;
 use crate::report::{self, Report};
+use crate::targets::{self, Target};
 
 /// Describes each job of a stream for people.
 ///
@@ -73,6 +74,32 @@ pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Ch
 /// ```
 pub fn is_rendered(text: &Text) -> bool {
     !report::job_objects(&text.text).is_empty()
+}
+
+/// The target that objects were rendered for: the one whose API group an object has. None if the text has no objects of a job.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// # use khorovod::{Inputs, Keys, Text, render, rendered_target, targets};
+/// # let text = "apiVersion: khorovod.dev/v1alpha1
+/// # kind: TrainingJob
+/// # metadata: {name: mnist}
+/// # spec: {image: 'a:1', command: [python, train.py], workers: {replicas: 4, gpus: 8}}
+/// # ".to_owned();
+/// let spec = Text { name: "job.yaml".into(), text };
+/// let inputs = Inputs { keys: Keys::LeftOut, target: targets::JOB_SET, ..Inputs::default() };
+/// let objects = Text { name: "objects.yaml".into(), text: render(&spec, &inputs).unwrap().text };
+/// assert_eq!(rendered_target(&objects).map(|target| target.name()), Some("jobset"));
+/// assert!(rendered_target(&spec).is_none());
+/// ```
+pub fn rendered_target(text: &Text) -> Option<&'static dyn Target> {
+    let objects = report::job_objects(&text.text);
+    let is_of = |target: &&'static dyn Target| {
+        let group = target.facts().api_group;
+        !group.is_empty() && report::api_groups(&objects).any(|found| found == group)
+    };
+    let found = targets::ALL.iter().copied().find(is_of);
+    found.or_else(|| (!objects.is_empty()).then_some(targets::PLAIN))
 }
 
 /// The plans of the jobs of a stream.

@@ -42,6 +42,11 @@ pub(crate) fn job_objects(text: &str) -> Vec<JobObject> {
     objects.filter_map(|object| recognise(&object)).collect()
 }
 
+/// The API groups of the objects. Those of a run name the target that it was rendered for.
+pub(crate) fn api_groups(objects: &[JobObject]) -> impl Iterator<Item = &str> {
+    objects.iter().filter_map(|object| Some(object.value["apiVersion"].as_str()?.split_once('/')?.0))
+}
+
 /// The kinds that a cluster creates from rendered objects. They copy the labels.
 const DERIVED: &[&str] = &["Endpoints", "EndpointSlice"];
 
@@ -223,6 +228,8 @@ fn consequence_of(kind: &str, found: &Difference, is_of_new_run: bool, new: &Jso
         _ if path.starts_with("metadata.annotations[kubectl.kubernetes.io/") => Consequence::Same,
         // This annotation contains the spec, whose differences are listed separately.
         _ if path.starts_with("metadata.annotations[khorovod.dev/spec") => Consequence::Same,
+        // The differences of another target are listed separately, too.
+        _ if path.starts_with("metadata.annotations[khorovod.dev/target") => Consequence::Same,
         "PersistentVolumeClaim" if path == "spec.resources.requests.storage" => {
             let size = |text: &Option<String>| text.as_deref().and_then(Quantity::parse).map(|size| size.milli());
             match size(&found.old).cmp(&size(&found.new)) {

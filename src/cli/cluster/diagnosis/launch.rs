@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use khorovod::{Target, targets};
 use serde::Deserialize;
 
 use super::Progress;
@@ -70,7 +71,7 @@ pub struct Launch<'a> {
     /// launchers, the launcher waits for the workers itself, and reports it.
     pub needs_all_pods: bool,
     /// The kind of a controller of another project that runs the job, and its name.
-    pub other_controller: Option<(&'a str, &'a str)>,
+    pub other_controller: Option<(String, String)>,
     /// Whether only the pods are known: another controller runs the job, or this user may not read Jobs.
     pub has_only_pods: bool,
 }
@@ -89,7 +90,8 @@ impl<'a> Launch<'a> {
         // Of two pods with the same age, the one that has not ended.
         let age = |pod: &&&Pod| (pod.metadata.creation_timestamp, !pod.has_ended());
         let launcher = pods.iter().filter(is_launcher).max_by_key(age).copied();
-        let other_controller = if job.is_some() || !sets.is_empty() { None } else { controller(objects, &pods, run) };
+        let other_controller =
+            if job.is_some() || !sets.is_empty() { None } else { controller(objects, &pods, (job_name, run)) };
         let has_only_pods =
             other_controller.is_some() || job.is_none() && objects.unreadable.iter().any(|kind| kind == "jobs");
         let wanted = match job {
@@ -185,11 +187,19 @@ fn has_agents(job: &Job) -> bool {
     job.spec.template.spec.containers.iter().any(|container| is_agent(&container.command))
 }
 
-/// The controller of another project that owns pods or Jobs of the run.
-fn controller<'a>(objects: &'a Objects, pods: &[&'a Pod], run: &str) -> Option<(&'a str, &'a str)> {
+/// The kind and the name of the object of another project that owns pods or Jobs of the run, or that will own them by the target
+/// of the run.
+fn controller(objects: &Objects, pods: &[&Pod], (job, run): (&str, &str)) -> Option<(String, String)> {
     let jobs = objects.jobs.iter().filter(|job| job.metadata.label(RUN) == run).map(|job| &job.metadata);
     let mut owners = jobs.chain(pods.iter().map(|pod| &pod.metadata)).flat_map(|meta| &meta.owner_references);
     // The owner of a worker may be a StatefulSet, and that of a launcher a Job, which were deleted or cannot be read.
     let is_other = |kind: &str| !matches!(kind, "StatefulSet" | "Job");
-    owners.find(|owner| is_other(&owner.kind)).map(|owner| (owner.kind.as_str(), owner.name.as_str()))
+    let owner = owners.find(|owner| is_other(&owner.kind)).map(|owner| (owner.kind.clone(), owner.name.clone()));
+    owner.or_else(|| {
+        let target = objects.target(job).filter(|name| *name != targets::PLAIN.name())?.parse::<&dyn Target>().ok()?;
+        let (kind, _) = target.facts().workload_kinds.last()?;
+        // The kind of Volcano is also one of Kubernetes.
+        let kind = if *kind == "Job" { format!("{kind}.{}", target.facts().api_group) } else { (*kind).to_owned() };
+        Some((kind, format!("{job}-{run}")))
+    })
 }

@@ -24,7 +24,7 @@ pub fn fill(state: &mut State, launch: &Launch<'_>, now: Time) {
 type Found = (Phase, Option<Time>, String);
 
 fn phase(state: &mut State, launch: &Launch<'_>, now: Time) -> Found {
-    if let Some((kind, name)) = launch.other_controller {
+    if let Some((kind, name)) = &launch.other_controller {
         state.notes.push(format!(
             "the {kind} {name} runs this job: khorovod reads its pods, and its own state is in `kubectl describe {} {name}`",
             kind.to_lowercase()
@@ -252,10 +252,18 @@ fn without_job(state: &mut State, launch: &Launch<'_>) -> Found {
     (phase, None, format!("stopped: its Job does not exist{released}{next}"))
 }
 
+/// Why another controller may have no pods.
+fn no_pods(launch: &Launch<'_>) -> String {
+    let owner = launch.other_controller.as_ref().map_or(String::new(), |(kind, name)| {
+        format!(": the {kind} {name} has not created any, or has deleted them after its end")
+    });
+    format!("waiting for pods{owner}")
+}
+
 /// The state of a job that another controller runs, from its pods.
 fn of_pods(state: &mut State, launch: &Launch<'_>) -> Found {
     let pod = launch.launcher.or_else(|| launch.pods.first().copied());
-    let Some(pod) = pod else { return (Phase::Waiting, None, "waiting for pods".to_owned()) };
+    let Some(pod) = pod else { return (Phase::Waiting, None, no_pods(launch)) };
     if let Some(end) = pod.terminated() {
         state.exit_code = Some(end.exit_code);
         let released = released(state, launch);

@@ -670,6 +670,23 @@ fn other_controllers() {
     let state = state_of(&[current("abc"), owned(ready(worker(0))), owned(ready(launcher()))]);
     assert_eq!(state.phase, Phase::Running);
     assert!(state.notes[0].starts_with("the MPIJob gpt runs this job"), "{:?}", state.notes);
+    // The pods of Volcano belong to a kind that Kubernetes has, too, and before the first pod there is no owner.
+    let annotated =
+        |target: &str| with(current("abc"), "/metadata/annotations", json!({"khorovod.dev/target": target}));
+    for (target, kind) in [("volcano", "Job.batch.volcano.sh"), ("trainjob", "TrainJob"), ("mpijob", "MPIJob")] {
+        let state = state_of(&[annotated(target)]);
+        assert_eq!(state.phase, Phase::Waiting, "{target}: {}", state.message);
+        let wanted = format!("waiting for pods: the {kind} gpt-abc has not created any");
+        assert!(state.message.starts_with(&wanted), "{}", state.message);
+        assert!(
+            state.notes[0].contains(&format!("`kubectl describe {} gpt-abc`", kind.to_lowercase())),
+            "{:?}",
+            state.notes
+        );
+    }
+    let of_volcano = |pod: Value| with(pod, "/metadata/ownerReferences", json!([{"kind": "Job", "name": "gpt-abc"}]));
+    let state = state_of(&[annotated("volcano"), of_volcano(ready(worker(0))), of_volcano(ready(launcher()))]);
+    assert_eq!(state.phase, Phase::Running, "{}", state.message);
     let state = state_of(&[current("abc"), owned(exited(launcher(), 42, "failed after 1 attempts"))]);
     assert_eq!(
         (state.phase, state.message.as_str()),

@@ -484,9 +484,7 @@ pub fn invalid(span: Span, message: String, way_out: Option<WayOut>) -> Problem 
     let problem = Problem::new(&INVALID_VALUE, span, message);
     match way_out {
         Some(WayOut::Write(text)) => problem.hint(format!("write `{text}`")).fix(span, quoted(&text)),
-        Some(WayOut::WriteOr(text, other)) => {
-            problem.hint(format!("write `{text}`; {other}")).fix(span, quoted(&text))
-        }
+        Some(WayOut::WriteOr(text, other)) => problem.hint(format!("write `{text}`; {other}")).fix(span, quoted(&text)),
         Some(WayOut::Say(hint)) => problem.hint(hint),
         None => problem,
     }
