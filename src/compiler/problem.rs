@@ -120,6 +120,9 @@ pub struct Problem {
     pub hint: Option<String>,
     /// The edit that does what the hint describes, if there is one.
     pub fix: Option<Fix>,
+    /// Whether the edit changes what the job does, or inserts an example value. Then a person must choose it: [`crate::fix()`]
+    /// does not apply it.
+    pub fix_is_choice: bool,
 }
 
 impl Problem {
@@ -132,6 +135,7 @@ impl Problem {
             labels: vec![Label { span, text: String::new() }],
             hint: None,
             fix: None,
+            fix_is_choice: false,
         }
     }
 
@@ -155,6 +159,13 @@ impl Problem {
     #[must_use]
     pub fn hint(mut self, text: impl Into<String>) -> Self {
         self.hint = Some(text.into());
+        self
+    }
+
+    /// Marks the edit as one that a person must choose.
+    #[must_use]
+    pub fn by_choice(mut self) -> Self {
+        self.fix_is_choice = true;
         self
     }
 

@@ -27,7 +27,11 @@ pub fn text(all: &[Problems]) -> String {
                 "message": problem.message,
                 "labels": labels,
                 "hint": problem.hint,
-                "fix": problem.fix.as_ref().map(|fix| place(places, fix.span, &fix.text)),
+                "fix": problem.fix.as_ref().map(|fix| {
+                    let mut edit = place(places, fix.span, &fix.text);
+                    edit["isChoice"] = problem.fix_is_choice.into();
+                    edit
+                }),
             })
         })
         .collect();

@@ -33,6 +33,34 @@ fn fix_prints_what_it_cannot_fix() {
     assert!(code == 1 && err.contains("error[unknown-field]") && err.contains("nonsense"), "{err}");
 }
 
+/// A fix that inserts an example, or that changes what the job does, is left to the user.
+#[test]
+fn fix_invents_no_value() {
+    let place = place();
+    let at = place.path().join("job.yaml");
+    let specs = [
+        JOB.replace("gpus: 8", "gpus:"),
+        JOB.replace("gpus: 8", "gpus: 8, slotsPerWorker: 4"),
+        JOB.replace("replicas: 4, ", ""),
+        JOB.replace("image:", "#image:"),
+        JOB.replace("command:", "#command:"),
+        JOB.replace("name: mnist", ""),
+        JOB.replace("spec:", "spec:\n  workingDir: src"),
+        JOB.replace("spec:", "spec:\n  env: {A: {secretKeyRef: {name: a}}}"),
+    ];
+    for spec in specs {
+        assert_ne!(spec, JOB);
+        fs::write(&at, &spec).unwrap();
+        let (_, _, err) = run(khorovod(place.path()).args(["fix", "job.yaml"]));
+        assert_eq!(fs::read_to_string(&at).unwrap(), spec, "{err}");
+        assert!(err.contains("0 problems fixed") && err.contains("job.yaml:"), "{spec}{err}");
+    }
+    // There is only one value for these.
+    fs::write(&at, JOB.replace("kind: TrainingJob\n", "")).unwrap();
+    let (code, _, err) = run(khorovod(place.path()).args(["fix", "job.yaml"]));
+    assert!(code == 0 && fs::read_to_string(&at).unwrap().contains("kind: TrainingJob"), "{err}");
+}
+
 #[test]
 fn fmt_orders_fields_and_check_only_looks() {
     let place = place();

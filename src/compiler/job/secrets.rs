@@ -10,7 +10,7 @@ codes! {
     /// committed to a repository, replace it.
     Error SECRET_IN_ENV = "secret-in-env";
 
-    /// A variable with the name of a secret has its value in the spec
+    /// A variable with the name of a secret, or with a password in a URL, has its value in the spec
     ///
     /// If the value is a secret, create a Secret and refer to it: `PASSWORD: {secretKeyRef: {name: db, key: password}}`.
     Warning PASSWORD_IN_ENV = "password-in-env";
@@ -22,6 +22,8 @@ enum Evidence {
     Key,
     /// It starts as an access token does.
     Token,
+    /// It is a URL with a password.
+    Url,
     /// Its variable has the name of a secret.
     Name,
 }
@@ -83,9 +85,23 @@ fn evidence(name: &str, value: &str) -> Option<Evidence> {
     if TOKENS.iter().any(is_token) {
         return Some(Evidence::Token);
     }
+    if has_password(value) {
+        return Some(Evidence::Url);
+    }
     let upper = name.to_uppercase();
     let has = |words: &[&str]| words.iter().any(|word| upper.contains(word));
     (!value.is_empty() && !is_switch(value) && has(NAMES) && !has(ABOUT)).then_some(Evidence::Name)
+}
+
+/// Whether a value is a URL with a user and a password: `postgres://user:password@host/db`. A password that is a variable or a
+/// placeholder is none.
+fn has_password(value: &str) -> bool {
+    let Some((scheme, rest)) = value.split_once("://") else { return false };
+    let Some((user, _)) = rest.split('/').next().unwrap_or_default().rsplit_once('@') else { return false };
+    let is_scheme =
+        !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    let password = user.split_once(':').map_or("", |(_, password)| password);
+    is_scheme && !password.is_empty() && !password.starts_with(['$', '<', '{', '*'])
 }
 
 /// The problem of a variable whose value belongs in a Secret.
@@ -93,6 +109,7 @@ pub fn find_secret(name: &str, value: &str, span: Span) -> Option<Problem> {
     let (code, message) = match evidence(name, value)? {
         Evidence::Key => (&SECRET_IN_ENV, format!("the value of `{name}` looks like a private key")),
         Evidence::Token => (&SECRET_IN_ENV, format!("the value of `{name}` looks like an access token")),
+        Evidence::Url => (&PASSWORD_IN_ENV, format!("the URL in `{name}` contains a password")),
         Evidence::Name => {
             (&PASSWORD_IN_ENV, format!("`{name}` has the name of a secret, and its value is in the spec"))
         }

@@ -54,8 +54,13 @@ pub fn fix(text: &Text, inputs: &Inputs) -> Fixed {
 /// Applies the fixes in this text that do not overlap. Returns the new text, and how many were applied.
 fn apply(text: &Text, problems: &Problems) -> (String, usize) {
     let in_text = |fix: &&Fix| problems.sources.get(fix.span.source).is_some_and(|source| source.name == text.name);
-    let mut fixes: Vec<&Fix> =
-        problems.list.iter().filter_map(|problem| problem.fix.as_ref()).filter(in_text).collect();
+    let mut fixes: Vec<&Fix> = problems
+        .list
+        .iter()
+        .filter(|problem| !problem.fix_is_choice)
+        .filter_map(|problem| problem.fix.as_ref())
+        .filter(in_text)
+        .collect();
     fixes.sort_by_key(|fix| (fix.span.start, fix.span.end));
     let (mut result, mut end, mut applied) = (String::new(), 0, 0);
     for (index, fix) in fixes.iter().enumerate() {

@@ -55,6 +55,13 @@ pub fn problem(text: &str, whole: Span, empty_stdin: Option<bool>) -> Problem {
     if text.trim().is_empty() {
         return no_job("the input is empty", first, start);
     }
+    if let Some(at) = text.find("- apiVersion:").filter(|_| text.contains("kind: TrainingJob"))
+        && text[..at].lines().all(|line| line.trim().is_empty() || line.starts_with(['#', '-']))
+        && (at == 0 || text[..at].ends_with('\n'))
+    {
+        let hint = "remove the `- `, and unindent the lines below it; separate several jobs by a line `---`";
+        return no_job("the TrainingJob is an item of a list", first, hint);
+    }
     let keys = top_keys(text);
     if let Some(fields) = keys.as_ref().filter(|keys| are_spec_fields(keys)) {
         let content = if fields.len() == 1 { "a field" } else { "fields" };

@@ -133,7 +133,7 @@ impl<'t> TreeBuilder<'t, '_> {
                 problem = if marked.start == span.start { problem.here(label) } else { problem.and(marked, label) };
                 Some(hint)
             }
-            None => syntax_hints::hint_for(error.kind()).map(str::to_owned),
+            None => syntax_hints::hint_for(error.kind()),
         };
         self.problems.push(problem);
     }

@@ -24,6 +24,18 @@ pub fn locate_mistake(text: &str, before: &str, kind: &ErrorKind) -> Option<Mist
     if line.starts_with("```") {
         return found(start..start + 3, "Markdown".to_owned(), "remove the lines with backticks around the spec");
     }
+    if let Some(marker) = ["<<<<<<<", "=======", ">>>>>>>"].iter().find(|marker| line.starts_with(**marker)) {
+        let hint = "keep one of the two versions, and remove the lines that Git has inserted";
+        return found(start..start + marker.len(), "a merge conflict of Git".to_owned(), hint);
+    }
+    if let Some((at, open)) = find_template(line) {
+        let hint = "render the template first: `helm template CHART | khorovod render -`, or the command of your tool";
+        return found(start + at..start + at + open.len(), "a template that has not been rendered".to_owned(), hint);
+    }
+    if let Some(at) = find_wide_colon(line) {
+        let label = "not an ASCII colon and space".to_owned();
+        return found(start + at.start..start + at.end, label, "replace it with `: `");
+    }
     if let Some(at) = find_wide_space(&text[..start + line.len()]) {
         let label = "not an ASCII space, probably copied from a web page";
         let end = at + text[at..].chars().next().map_or(0, char::len_utf8);
@@ -34,7 +46,14 @@ pub fn locate_mistake(text: &str, before: &str, kind: &ErrorKind) -> Option<Mist
     }
     if let Some((at, open)) = find_unclosed_bracket(before).filter(|(at, _)| *at < start) {
         let close = if open == '[' { ']' } else { '}' };
-        return found(at..at + 1, format!("this `{open}` is not closed"), &format!("add `{close}` at its end"));
+        let label = format!("this `{open}` is not closed");
+        let rest = text[at..].lines().next().unwrap_or_default();
+        // The bracket is closed, but in a comment.
+        if let Some((_, comment)) = rest.split_once(" #").filter(|(_, comment)| comment.contains(close)) {
+            let word: String = comment.chars().take_while(|c| !c.is_whitespace() && !",]}".contains(*c)).collect();
+            return found(at..at + 1, label, &format!("` #{word}` begins a comment: put the value in quotes"));
+        }
+        return found(at..at + 1, label, &format!("add `{close}` at its end"));
     }
     if !matches!(kind, ErrorKind::MappingValueNotAllowed) {
         return None;
@@ -53,6 +72,29 @@ pub fn locate_mistake(text: &str, before: &str, kind: &ErrorKind) -> Option<Mist
         }
         _ => None,
     }
+}
+
+/// The byte offset and the text of an opening bracket of a template in a line: `{{- if`, `{%`, `<%`.
+fn find_template(line: &str) -> Option<(usize, &'static str)> {
+    let closed = [("{{", "}}"), ("{%", "%}"), ("<%", "%>")];
+    closed.into_iter().find_map(|(open, close)| {
+        let at = line.find(open)?;
+        // `{{` also begins a map whose key is a map; a template has a space, a dash or a dot behind it.
+        let is_template = line[at + 2..].starts_with([' ', '-', '.', '%']) && line[at..].contains(close);
+        is_template.then_some((at, open))
+    })
+}
+
+/// The byte range of a full-width colon, or of a colon and a space that is not ASCII, which were probably meant to end a key.
+fn find_wide_colon(line: &str) -> Option<Range<usize>> {
+    let at = line.find([':', '：'])?;
+    let key = line[..at].trim_start_matches([' ', '-']);
+    let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let mut chars = line[at..].chars();
+    let (colon, next) = (chars.next()?, chars.next().unwrap_or(' '));
+    let is_wide_space = next.is_whitespace() && !next.is_ascii();
+    let end = at + colon.len_utf8() + if is_wide_space { next.len_utf8() } else { 0 };
+    (is_key && (colon != ':' || is_wide_space)).then_some(at..end)
 }
 
 /// The byte offset of the first non-ASCII space in an indentation. YAML treats such a character as part of the text.
@@ -113,7 +155,22 @@ pub fn find_tab(text: &str, at: usize, kind: &ErrorKind) -> Option<usize> {
 }
 
 /// The hint for a kind of syntax error whose mistake was not located: its most frequent cause.
-pub fn hint_for(kind: &ErrorKind) -> Option<&'static str> {
+pub fn hint_for(kind: &ErrorKind) -> Option<String> {
+    if let ErrorKind::UnexpectedCharacter { character } = kind
+        && (character.is_control() || *character > '\u{fff0}')
+    {
+        return Some(match character {
+            '\0' => "remove it: no text can contain it".to_owned(),
+            other => format!(
+                "remove it, or write it as an escape sequence in double quotes: `\"\\u{:04x}\"`",
+                u32::from(*other)
+            ),
+        });
+    }
+    frequent_cause(kind).map(str::to_owned)
+}
+
+fn frequent_cause(kind: &ErrorKind) -> Option<&'static str> {
     Some(match kind {
         kind if is_about_tab(kind) => "YAML does not allow tabs in the indentation; use spaces",
         ErrorKind::SimpleKeyExpected => "put `: ` between the key and its value",
@@ -130,9 +187,6 @@ pub fn hint_for(kind: &ErrorKind) -> Option<&'static str> {
         | ErrorKind::UnclosedFlowCollection { .. } => "close the `{` or `[` before this, or add the missing comma",
         ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => "close the quote before this",
         ErrorKind::UnknownQuotedScalarEscape => "in double quotes `\\` starts an escape sequence; use single quotes",
-        ErrorKind::UnexpectedCharacter { character } if character.is_control() || *character > '\u{fff0}' => {
-            "remove it, or write it as an escape sequence in double quotes: `\"\\u007f\"`"
-        }
         ErrorKind::UnexpectedCharacter { .. } => "put the value in quotes",
         ErrorKind::UnknownAnchor => {
             "put a string that starts with `*` in quotes; if you mean an alias, define its anchor with `&` earlier in the same document"

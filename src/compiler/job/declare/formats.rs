@@ -129,7 +129,25 @@ fn image_way_out(text: &str) -> Option<WayOut> {
     let name = if name.matches('#').count() == 1 { name.replace('#', "/") } else { name.to_owned() };
     let candidates = [name.clone(), name.to_lowercase()];
     let found = candidates.into_iter().find(|candidate| has_form::<ImageName>(candidate));
-    found.map(WayOut::Write).or_else(|| left_open(text).map(WayOut::Say))
+    found.map(WayOut::Write).or_else(|| left_open(text).or_else(|| part_of_image(text)).map(WayOut::Say))
+}
+
+/// The hint that names the part of an image that is wrong.
+fn part_of_image(text: &str) -> Option<String> {
+    if text.contains(char::is_whitespace) {
+        return Some("an image contains no spaces: write `NAME:TAG`".to_owned());
+    }
+    if let Some((_, digest)) = text.split_once('@') {
+        let hex = digest.strip_prefix("sha256:").filter(|hex| hex.len() == 64);
+        let is_whole = hex.is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        return (!is_whole).then(|| "a digest is `@sha256:` and 64 hexadecimal digits".to_owned());
+    }
+    let last = text.rsplit('/').next().unwrap_or_default();
+    if last.matches(':').count() > 1 {
+        return Some("only one `:` can follow the last `/`: it separates the tag".to_owned());
+    }
+    let tag = last.split_once(':').map(|(_, tag)| tag)?;
+    (tag.len() > 128).then(|| "a tag has at most 128 characters".to_owned())
 }
 
 /// The hint for an S3 URL: the fields that replace it.
@@ -155,6 +173,16 @@ pub fn shell_variable(word: &str) -> Option<&str> {
 
 /// The hint for a text with `~` or a variable, which khorovod does not expand.
 fn left_open(text: &str) -> Option<String> {
+    if let Some((open, close)) = [('{', "}}"), ('<', ">")].into_iter().find_map(|(open, close)| {
+        let open = if open == '{' { text.find("{{")? } else { text.find('<')? };
+        let close = open + text[open..].find(close)? + close.len();
+        Some((open, close))
+    }) {
+        return Some(format!(
+            "`{}` is a placeholder: write the value, or set it with `--set PATH=VALUE`",
+            &text[open..close]
+        ));
+    }
     if text.starts_with("~/") {
         return Some("`~` is not expanded here: write the absolute path".to_owned());
     }

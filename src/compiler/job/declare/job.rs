@@ -9,7 +9,9 @@ use super::{
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{choice, shape};
 use crate::job::read::{AMBIGUOUS, At, Defs, Field, Item, Place, Reader, WRONG_TYPE, WayOut};
-use crate::yaml::{Kind, Node, Scalar};
+use crate::problem::Problem;
+use crate::yaml::flow::quoted;
+use crate::yaml::{Entry, Kind, Node, Scalar};
 
 choice! {
     /// The version of this spec.
@@ -241,6 +243,15 @@ impl Field for EnvValue {
             // A map that names no source of a value was probably meant as a text that the program parses.
             Kind::Map(entries) if entries.iter().all(|entry| !is_source(&entry.key)) && !entries.is_empty() => {
                 let message = format!("`{}` takes a string, not a map", reader.path());
+                // `{value: 1}`, as in the list of a container.
+                if let [Entry { key, value, .. }] = entries.as_slice()
+                    && key == "value"
+                    && let Some(text) = value.written()
+                {
+                    let problem = Problem::new(&WRONG_TYPE, node.span, message);
+                    reader.push(problem.hint(format!("write `{}`", quoted(text))).fix(node.span, quoted(text)));
+                    return None;
+                }
                 let hint = format!("write it as a string: `'{}'`", node.to_json());
                 reader.refuse(&WRONG_TYPE, node, message, Some(hint))
             }

@@ -144,8 +144,21 @@ fn way_out(text: &str) -> Option<WayOut> {
     })
 }
 
+/// The text with a point instead of a comma, and without `_` between digits: `64,5Gi`, `64_000Mi`. A comma before three digits
+/// may separate thousands, so it stays.
+fn plain_digits(text: &str) -> String {
+    let text = text.replace('_', "");
+    match text.split_once(',') {
+        Some((whole, rest)) if rest.bytes().take_while(u8::is_ascii_digit).count() < 3 && !rest.contains(',') => {
+            format!("{whole}.{rest}")
+        }
+        _ => text,
+    }
+}
+
 /// The quantity that was meant by `64GB`, `64 Gi` or `64g`. Most programs that accept these count in powers of two.
 fn meant_quantity(text: &str) -> Option<String> {
+    let text = &plain_digits(text);
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let unit = match unit.trim().to_ascii_lowercase().trim_end_matches('b') {
@@ -200,6 +213,16 @@ fn meant_duration(text: &str) -> Option<String> {
     parse_duration(&fixed).map(|_| fixed)
 }
 
+/// Whether a text would be a duration if its numbers were shorter.
+fn is_long(text: &str) -> bool {
+    let mut short = String::new();
+    for part in text.split_inclusive(|c: char| !c.is_ascii_digit()) {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        short.push_str(&part[digits.saturating_sub(6)..]);
+    }
+    short.len() < text.len() && parse_duration(&short).is_some()
+}
+
 impl Field for Duration {
     const ITEM: Item = Item::Text;
 
@@ -229,6 +252,18 @@ impl Field for Duration {
             Some(seconds) => Some(Self(seconds)),
             None if text.ends_with("ms") => {
                 let hint = "write whole seconds, such as `1s`";
+                reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())))
+            }
+            None if text.starts_with('-') => {
+                let hint = "write a positive duration; leave the field out for its default";
+                reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())))
+            }
+            None if text.eq_ignore_ascii_case(PeriodOrNever::NEVER) => {
+                let hint = "leave the field out for its default; only a field whose description says so takes `never`";
+                reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())))
+            }
+            None if is_long(text) => {
+                let hint = "write at most six digits before each unit";
                 reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())))
             }
             None => reader.invalid(node, WANTED, meant_duration(text).map(WayOut::Write)),
@@ -293,8 +328,12 @@ impl Field for PeriodOrNever {
     const ITEM: Item = Item::Text;
 
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
-        if node.text() == Some(Self::NEVER) {
-            return Some(Self(None));
+        match node.text() {
+            Some(Self::NEVER) => return Some(Self(None)),
+            Some(text) if text.eq_ignore_ascii_case(Self::NEVER) => {
+                return reader.invalid(node, "a duration or `never`", Some(WayOut::Write(Self::NEVER.to_owned())));
+            }
+            _ => {}
         }
         Some(Self(Some(Period::read(node, reader)?.0)))
     }

@@ -108,6 +108,17 @@ fn rewrite_scalar(text: &str, scalar: Scalar<'_>, expected: Expected) -> Option<
     }
 }
 
+/// Whether a text is a variable of a shell or a part of a template, which another program would replace.
+fn is_filled_later(text: &str) -> bool {
+    let is_within = |open: &str, close: &str| text.starts_with(open) && text.ends_with(close);
+    is_within("${", "}")
+        || is_within("{{", "}}")
+        || is_within("$(", ")")
+        || text.strip_prefix('$').is_some_and(|name| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        })
+}
+
 /// Whether a text is the list or map that a field takes, put in quotes by mistake.
 fn is_quoted(text: &str, expected: Expected) -> bool {
     let whole = Span { source: 0, start: 0, end: text.len() };
@@ -175,6 +186,7 @@ impl<'n> Reader<'n, '_> {
                 let written = flow(&example);
                 let problem = problem.hint(format!("give it a value, such as `{}: {written}`{way_out}", entry.key));
                 let colon = edits::colon(self.texts, entry);
+                let problem = problem.by_choice();
                 match colon {
                     Some(place) if nowhere => problem.fix(place, format!(" {written}")),
                     _ if nowhere => problem,
@@ -230,9 +242,14 @@ impl<'n> Reader<'n, '_> {
                     problem.hint(format!("write a list of strings, such as `{}`", flow(&example)))
                 }
                 _ => {
-                    let problem =
-                        problem.hint("put `- ` before the first line, and indent the other lines by two spaces");
                     let fields = entries.iter().all(|entry| self.index.contains(&entry.key));
+                    let hint = match self.example() {
+                        Some(Json::Array(items)) if !fields && !items.is_empty() => {
+                            format!("write a list of maps, such as `[{}]`", flow(&items[0]))
+                        }
+                        _ => "put `- ` before the first line, and indent the other lines by two spaces".to_owned(),
+                    };
+                    let problem = problem.hint(hint);
                     Problem { fix: edits::as_item(self.texts, node).filter(|_| fields), ..problem }
                 }
             },
@@ -275,10 +292,39 @@ impl<'n> Reader<'n, '_> {
                     _ => problem,
                 }
             }
+            Kind::Scalar { text, .. } if path.starts_with("spec.envFrom[") && !text.is_empty() => {
+                let name = quoted(text);
+                problem.hint(format!("write `{{secretRef: {{name: {name}}}}}` or `{{configMapRef: {{name: {name}}}}}`"))
+            }
             _ if matches!(expected, Expected::Fields) => {
                 let such =
                     own.and_then(|(_, example)| example).map(|example| format!("such as `{}`; ", flow(&example)));
                 problem.hint(format!("{}`khorovod explain {path}` lists the fields", such.unwrap_or_default()))
+            }
+            Kind::Scalar { text, .. } if is_filled_later(text) => problem.hint(format!(
+                "khorovod does not fill in `{text}`: write the value, or set it with `--set {path}=VALUE`"
+            )),
+            // A single item of a list.
+            Kind::List(items)
+                if items.len() == 1
+                    && items[0].written().is_some_and(|text| {
+                        expected.takes_text(text)
+                            || expected.is_number() && text.starts_with(|c: char| c.is_ascii_digit())
+                    }) =>
+            {
+                let text = items[0].written().unwrap_or_default();
+                problem.hint(format!("write it without brackets: `{text}`")).fix(node.span, text)
+            }
+            // `[[python, train.py]]`.
+            Kind::List(_) if path.starts_with("spec.command[") || path.starts_with("spec.args[") => {
+                problem.hint("remove the inner brackets: the words of a command are one list")
+            }
+            // `[python, -c, print: 1]`, which YAML reads as a map.
+            Kind::Map(entries) if expected.is_text() && path.ends_with(']') && entries.len() == 1 => {
+                let entry = &entries[0];
+                let value = entry.value.written().unwrap_or_default();
+                let text = format!("{}: {value}", entry.key);
+                problem.hint(format!("put it in quotes: `\"{text}\"`; YAML reads a text with `: ` as a map"))
             }
             _ if matches!(expected, Expected::Boolean) => problem.hint("write `true` or `false`"),
             // The type and number of GPUs, as in `gpus: A100:4`.
@@ -342,7 +388,11 @@ impl<'n> Reader<'n, '_> {
 
     /// Reports a text that the field does not take. In the message, `what` follows the name of the field.
     pub fn unfit<T>(&mut self, node: &Node, what: &str, way_out: Option<WayOut>) -> Option<T> {
-        self.push(invalid(node.span, format!("`{}` {what}", self.path()), way_out));
+        let path = self.path();
+        let problem = invalid(node.span, format!("`{path}` {what}"), way_out);
+        // A relative path is below a directory of the image, which is unknown here.
+        let is_guess = path == "spec.workingDir" && problem.fix.as_ref().is_some_and(|fix| fix.text.starts_with('/'));
+        self.push(if is_guess { problem.by_choice() } else { problem });
         None
     }
 
@@ -373,7 +423,9 @@ impl<'n> Reader<'n, '_> {
             Some(example) => problem.hint(format!("add `{key}: {}`", flow(&example))),
             None => problem.hint(format!("add `{key}`")),
         };
-        self.push(Problem { fix: self.put::<S>(node, key), ..problem });
+        // There is only one value for these two.
+        let fix_is_choice = !matches!(key, "apiVersion" | "kind");
+        self.push(Problem { fix: self.put::<S>(node, key), fix_is_choice, ..problem });
     }
 
     /// The edit that puts a field into a map, with the value of its example.
@@ -399,7 +451,7 @@ impl<'n> Reader<'n, '_> {
                 let problem = problem.hint(format!("add {choice}{}", alternatives(keys)));
                 // With more than two keys, no key is likely enough for a fix.
                 let fix = if keys.len() <= 2 { self.put::<S>(node, keys[0]) } else { None };
-                self.push(Problem { fix, ..problem });
+                self.push(Problem { fix, ..problem.by_choice() });
             }
             [first, others @ ..] => {
                 let message = format!("`{path}` takes only one of {}", alternatives(keys));

@@ -88,6 +88,7 @@ fn is_variable(name: &str) -> bool {
 }
 
 /// The variables of a container or of `docker run -e`, as lines of a map. `None` if one of them has another form.
+/// Of several entries with the same name, only the last one is returned.
 pub fn variables(items: &[Node]) -> Option<Vec<String>> {
     let line = |item: &Node| {
         if let Some(text) = item.text() {
@@ -101,8 +102,11 @@ pub fn variables(items: &[Node]) -> Option<Vec<String>> {
         };
         Some(format!("{name}: {value}"))
     };
-    let lines: Option<Vec<String>> = items.iter().map(line).collect();
-    lines.filter(|lines| !lines.is_empty())
+    let lines = items.iter().map(line).collect::<Option<Vec<String>>>().filter(|lines| !lines.is_empty())?;
+    // Of two entries with the same name, Kubernetes uses the last one.
+    let name = |line: &String| line.split_once(':').map_or("", |(name, _)| name).to_owned();
+    let is_last = |at: &usize| lines[at + 1..].iter().all(|later| name(later) != name(&lines[*at]));
+    Some((0..lines.len()).filter(is_last).map(|at| lines[at].clone()).collect())
 }
 
 /// Converts `A=b` to a line of a map. `None` if the text has another form.
@@ -180,6 +184,9 @@ impl FieldIndex {
             return Some(format!("write `launcher: {name}`"));
         }
         let said = match name {
+            "apiVersion" | "kind" | "metadata" | "spec" if path != "the document" => {
+                "it belongs at the top of the document: write it in the first column"
+            }
             "labels" | "annotations" | "podLabels" | "podAnnotations" if path != "metadata" => {
                 "those of the job belong in `metadata`; for pods use `patches: [{target: {kind: Pod}, patch: {metadata: {labels: {team: vision}}}}]`"
             }

@@ -16,6 +16,16 @@ fn launcher_kind(entry: &Entry) -> Option<&str> {
     KINDS.contains(&word).then_some(word)
 }
 
+/// The first character of a key that readers may take for an ASCII letter or do not see, in words.
+fn look_alike(key: &str) -> Option<String> {
+    let found = key.chars().find(|c| !c.is_ascii())?;
+    let code = format!("U+{:04X}", u32::from(found));
+    Some(match found.is_alphabetic() {
+        true => format!("`{found}` ({code}), which is not an ASCII letter"),
+        false => format!("the character {code}, which is not an ASCII character"),
+    })
+}
+
 impl Reader<'_, '_> {
     /// Reports a key that is not among the keys `known`.
     pub fn unknown(&mut self, entry: &Entry, known: &[&str]) {
@@ -45,7 +55,7 @@ impl Reader<'_, '_> {
         }
         if path.rsplit('.').next() == Some("claim") && ["name", "claimName"].contains(&entry.key.as_str()) {
             self.guessed.push(format!("{path}.size"));
-            let name = entry.value.text().unwrap_or("NAME");
+            let name = entry.value.text().or_else(|| entry.value.written()).unwrap_or("NAME");
             return self.push(problem.hint(format!(
                 "for an existing claim write `existingClaim: {name}` instead of `claim`; khorovod names new claims after the job and the entry"
             )));
@@ -77,9 +87,22 @@ impl Reader<'_, '_> {
         };
         self.guessed.extend(near.map(|near| format!("{path}.{near}")));
         if let Some(near) = near {
-            return self.push(problem.hint(format!("did you mean `{near}`?")).fix(entry.key_span, near));
+            if let Some(Step::Key(parent, _)) = self.path.last()
+                // The field of an overlay replaces that of the spec.
+                && let Some(other) = parent.value.entry(near).filter(|at| at.key_span.source == entry.key_span.source)
+            {
+                let hint = format!("did you mean `{near}`? It is set, too: keep one of the two");
+                return self.push(problem.and(other.key_span, format!("`{near}` is here")).hint(hint));
+            }
+            let look_alike = look_alike(&entry.key).map(|what| format!(" The key contains {what}."));
+            let hint = format!("did you mean `{near}`?{}", look_alike.unwrap_or_default());
+            return self.push(problem.hint(hint).fix(entry.key_span, near));
         }
         let hint = self.index.hint(&entry.key, &path).unwrap_or_else(|| format!("it takes {}", alternatives(known)));
+        let hint = match look_alike(&entry.key) {
+            Some(what) => format!("{hint}; the key contains {what}"),
+            None => hint,
+        };
         let fix = self.below(entry, &path);
         self.push(Problem { fix, ..problem.hint(hint) });
     }

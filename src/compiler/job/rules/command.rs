@@ -97,7 +97,7 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let body = case.document.get("spec");
         let fix = body.and_then(|body| edits::field(case.texts, body, Body::KEYS, "command", &example));
         let problem = problem.here("`command` belongs beside this").hint("add `command: [python, train.py]`");
-        problems.push(Problem { fix, ..problem });
+        problems.push(Problem { fix, ..problem.by_choice() });
     }
 }
 
@@ -129,6 +129,8 @@ fn not_a_program(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let python = match (word, more) {
         ("-m", Some(module)) => format!("[python, -m, {module}]"),
         _ if word.starts_with('-') => "[python, train.py]".to_owned(),
+        // Several words in one item are reported as a literal word.
+        _ if word.contains(char::is_whitespace) => return,
         _ if word.strip_suffix(".py").is_some_and(|name| !name.contains('/')) => format!("[python, {word}]"),
         _ => return,
     };

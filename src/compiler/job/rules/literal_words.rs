@@ -100,6 +100,7 @@ fn command(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) {
     match &command.kind {
         Kind::Scalar { text, plain } => problems.extend(
             typeset(command.span, text, None)
+                .or_else(|| invisible(command.span, text))
                 .or_else(|| list_in_quotes(command.span, text).filter(|_| !plain))
                 .or_else(|| cut_off(case, command, *plain))
                 .or_else(|| own_line(command.span, text))
@@ -113,11 +114,16 @@ fn command(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) {
             let python = program.rsplit('/').next().is_some_and(|name| name.starts_with("python"));
             // The shell may be preceded by `env`, `numactl` or a container runtime.
             let shell = words.iter().any(|(_, word)| SHELLS.contains(&word.rsplit('/').next().unwrap_or(word)));
-            problems.extend(alone(&words));
+            problems.extend(alone(&words).or_else(|| no_script(&words)).or_else(|| assignment(&words)));
             for (index, (item, word)) in words.iter().enumerate() {
                 let found = typeset(item.span, word, Some(word))
+                    .or_else(|| invisible(item.span, word))
+                    .or_else(|| home(item.span, word).filter(|_| !shell))
                     .or_else(|| joined(item.span, word, index == 0 || index == 1 && python && !word.starts_with('-')))
-                    .or_else(|| for_a_shell(item.span, word, as_text(&words).filter(|_| whole)).filter(|_| !shell));
+                    .or_else(|| {
+                        let is_last = index + 1 == items.len();
+                        for_a_shell(item.span, word, is_last, as_text(&words).filter(|_| whole)).filter(|_| !shell)
+                    });
                 problems.extend(found);
             }
         }
@@ -272,6 +278,42 @@ fn alone(words: &[(&Node, &str)]) -> Option<Problem> {
     cut.then(|| Problem::new(&LITERAL_WORD, script.span, message).hint(hint))
 }
 
+/// Reports `[sh, -c]` without a script.
+fn no_script(words: &[(&Node, &str)]) -> Option<Problem> {
+    let [.., (_, shell), (item, option)] = words else { return None };
+    let is_shell = SHELLS.contains(&shell.rsplit('/').next().unwrap_or(shell));
+    let message = format!("`{shell} {option}` needs a script, and no word follows");
+    (is_shell && ["-c", "-lc", "-ec"].contains(option)).then(|| {
+        Problem::new(&LITERAL_WORD, item.span, message)
+            .hint("write the command as a string, without the shell: it runs under `bash -c`")
+    })
+}
+
+/// Reports a variable before the program, which only a shell sets: `[A=1, python, train.py]`.
+fn assignment(words: &[(&Node, &str)]) -> Option<Problem> {
+    let (item, word) = words.first()?;
+    let (name, value) = word.split_once('=')?;
+    let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && !name.is_empty();
+    let message = format!("`{word}` sets no variable here: it would be the name of the program");
+    let hint = format!("remove it, and write `env: {{{name}: {}}}`", quoted(value));
+    is_name.then(|| Problem::new(&LITERAL_WORD, item.span, message).hint(hint))
+}
+
+/// Reports `~/train.py`, which only a shell expands.
+fn home(span: Span, word: &str) -> Option<Problem> {
+    let message = format!("`~` in `{word}` is not expanded here: the program gets it unchanged");
+    word.starts_with("~/").then(|| Problem::new(&LITERAL_WORD, span, message).hint("write the absolute path"))
+}
+
+/// Reports a character that is not visible, or that changes the direction in which text is shown: it makes a word another one than
+/// readers see.
+fn invisible(span: Span, text: &str) -> Option<Problem> {
+    let hidden = |c: &char| matches!(c, '\u{a0}' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    let found = text.chars().find(hidden)?;
+    let message = format!("the command contains the invisible character U+{:04X}", u32::from(found));
+    Some(Problem::new(&LITERAL_WORD, span, message).hint("type the word again, instead of pasting it"))
+}
+
 /// Reports several words that are written as one item of a list.
 fn joined(span: Span, word: &str, first: bool) -> Option<Problem> {
     let (option, rest) = word.split_once(char::is_whitespace)?;
@@ -292,7 +334,20 @@ fn joined(span: Span, word: &str, first: bool) -> Option<Problem> {
 }
 
 /// Reports a word that only a shell interprets. `text` is the whole command as one text, for the hint.
-fn for_a_shell(span: Span, word: &str, text: Option<String>) -> Option<Problem> {
+fn for_a_shell(span: Span, word: &str, is_last: bool, text: Option<String>) -> Option<Problem> {
+    if word == "&" && is_last {
+        let message = "`&` has no effect here: the program gets it as a word";
+        let hint = "remove it: the job runs in the cluster, and the launcher waits for its ranks";
+        return Some(Problem::new(&LITERAL_WORD, span, message).hint(hint));
+    }
+    // bash would run `$(RANK)` as a command.
+    if let Some(name) = shell_variable(word).and_then(|open| open.strip_prefix("$(")?.strip_suffix(')'))
+        && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+    {
+        let message = format!("`$({name})` is not expanded here: the program gets it unchanged");
+        let hint = format!("write the command as a string, which runs under bash, with `${name}` instead");
+        return Some(Problem::new(&LITERAL_WORD, span, message).hint(hint));
+    }
     let message = match (OPERATORS.contains(&word), shell_variable(word)) {
         (true, _) => format!("`{word}` has no effect here: the program gets it as a word"),
         (false, Some(variable)) => format!("`{variable}` is not expanded here: the program gets it unchanged"),

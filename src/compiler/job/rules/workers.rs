@@ -29,6 +29,12 @@ codes! {
     /// `/dev/shm` uses the memory of the pod. A worker that fills it would be killed.
     Error SHM_ABOVE_MEMORY = "shm-above-memory";
 
+    /// A resource that no device plugin has
+    ///
+    /// Device plugins name GPUs `nvidia.com/gpu` and `amd.com/gpu`. Pods that request another name, such as
+    /// `nvidia.com/gpus`, wait forever, because no node has such a resource.
+    Warning UNKNOWN_RESOURCE = "unknown-resource";
+
     /// Resources are given twice
     ///
     /// `resources` sets requests and limits in full and replaces `cpu`, `memory` and `ephemeralStorage`. khorovod adds the
@@ -96,6 +102,7 @@ impl Worker<'_> {
         self.slots(problems);
         self.devices(problems);
         self.devices_twice(problems);
+        self.unknown_resources(problems);
         self.shm(problems);
         self.resources(problems);
     }
@@ -118,6 +125,27 @@ impl Worker<'_> {
                 count.value
             );
             problems.push(Problem::new(&IDLE_GPUS, name.span, message).hint(hint));
+        }
+    }
+
+    /// Reports names of GPUs that are nearly those of a device plugin.
+    fn unknown_resources(&self, problems: &mut Vec<Problem>) {
+        let lists = self.fields.resources.into_iter().flat_map(|at| at.limits.iter().chain(&at.requests));
+        let listed = lists.flat_map(|list| &list.0).map(|(name, _)| (name.0.as_str(), name.span));
+        let own = self.fields.gpu_resource.map(|at| (at.0.as_str(), at.span));
+        for (name, span) in listed.chain(own) {
+            let Some((domain @ ("nvidia.com" | "amd.com"), resource)) = name.split_once('/') else { continue };
+            // A field beside `groups` belongs to all of them, and is reported once.
+            let is_known = problems.iter().any(|other| other.labels.first().is_some_and(|label| label.span == span));
+            if !is_known && resource != "gpu" && resource.to_lowercase().trim_end_matches('s') == "gpu" {
+                let meant = format!("{domain}/gpu");
+                let message = format!("no device plugin has the resource `{name}`: the pods would wait forever");
+                problems.push(
+                    Problem::new(&UNKNOWN_RESOURCE, span, message)
+                        .hint(format!("did you mean `{meant}`?"))
+                        .fix(span, meant),
+                );
+            }
         }
     }
 
@@ -173,7 +201,9 @@ impl Worker<'_> {
                     false => "",
                 };
                 let hint = format!("write `slotsPerWorker: {}`, or remove it{more}", gpus.0);
-                problem.hint(hint).fix(slots.span, gpus.0.to_string())
+                let problem = problem.hint(hint).fix(slots.span, gpus.0.to_string());
+                // The number of ranks may be what the user means.
+                if slots.0 < gpus.0 { problem.by_choice() } else { problem }
             }
         });
     }
