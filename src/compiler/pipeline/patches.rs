@@ -1,6 +1,7 @@
 //! Checks `spec.patches` against the objects of a job: each patch must select an object, and must not make an object invalid. See
 //! [`check`], which runs on a valid job before anything is rendered.
 
+mod field_names;
 mod fixed_fields;
 mod frozen;
 mod structure;
@@ -15,12 +16,12 @@ use crate::kubernetes::strategic::Type;
 use crate::kubernetes::{self, Object, strategic};
 use crate::plan::Document;
 use crate::problem::{Problem, codes};
-use crate::yaml::{Entry, Node};
+use crate::yaml::{Entry, Kind, Node};
 
 codes! {
-    /// A patch that selects no object
+    /// A patch that changes no object
     ///
-    /// The job has no object with the kind and name of the patch's `target`. `khorovod plan --all` lists the objects. `kind: Pod`
+    /// The patch is empty, or the job has no object with the kind and name of the patch's `target`. `khorovod plan --all` lists the objects. `kind: Pod`
     /// selects the pod templates, in the objects of every target.
     Error UNUSED_PATCH = "unused-patch";
 
@@ -46,6 +47,12 @@ codes! {
     /// values: the old image, the old variables, the old mounts. Remove them from the patch: a container or volume in it needs
     /// only its `name` and the fields that you add or change.
     Warning COPIED_FIELD = "copied-field";
+
+    /// A field of a patch that Kubernetes does not have
+    ///
+    /// Kubernetes checks the fields of the objects, not of the patch: `kubectl apply` refuses an object with a misspelt field, and other
+    /// clients drop the field. The hint names the field that is most similar.
+    Warning UNKNOWN_PATCH_FIELD = "unknown-patch-field";
 
     /// A container that keeps a Job from completing
     ///
@@ -75,7 +82,7 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
     let mut objects: Vec<_> = output.objects().iter().map(|object| (object, kubernetes::json(object))).collect();
     for (patch, node) in patches.iter().zip(written) {
         let body = node.get("patch");
-        let (mut is_used, mut error, mut copy, mut lasting) = (false, None, None, None);
+        let (mut is_used, mut error, mut copy, mut lasting, mut misspelt) = (false, None, None, None, None);
         if let Some((span, name)) = body.and_then(|body| frozen::find_run(body, &plan.spec.name)) {
             let message = format!("the patch contains `{name}`, which belongs to one run");
             let hint = "remove it: the next run has other names. Items of `volumes`, `containers` and `env` merge by `name`, so a \
@@ -95,6 +102,7 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
                         .or_else(|| fixed_fields::find_change(body, &before, part, kind));
                     copy = copy.take().or_else(|| frozen::find_copy(body, &before, of));
                     lasting = lasting.take().or_else(|| find_lasting(body, &before, of));
+                    misspelt = misspelt.take().or_else(|| field_names::find_misspelt(body, of));
                     if error.is_some() {
                         *part = before;
                     }
@@ -102,10 +110,15 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
             }
         }
         if error.is_some() {
-            (copy, lasting) = (None, None);
+            (copy, lasting, misspelt) = (None, None, None);
         }
         problems.extend(error);
         problems.extend(lasting);
+        problems.extend(misspelt);
+        if let Some(body) = body.filter(|body| matches!(&body.kind, Kind::Map(entries) if entries.is_empty())) {
+            let problem = Problem::new(&UNUSED_PATCH, body.span, "the patch is empty, so it changes nothing");
+            problems.push(problem.hint("remove it, or write the fields that it sets"));
+        }
         problems.extend(copy.map(|(span, message, hint)| Problem::new(&COPIED_FIELD, span, message).hint(hint)));
         if !is_used {
             let place = node.get("target").map_or(node.span, |target| target.span);

@@ -103,6 +103,12 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
         let way_out = match T::NAME {
             "ImageName" => image_way_out(text),
             "Bucket" => bucket_way_out(text).or_else(generic),
+            // `minio:9000`.
+            "Endpoint" if !text.contains("://") && has_form::<T>(&format!("http://{text}")) => {
+                Some(WayOut::Say(format!("write `https://{text}`, or `http://{text}` without TLS")))
+            }
+            // Nothing but points.
+            "FileName" if text.bytes().all(|byte| byte == b'.') => None,
             "FileName" if text.contains('/') => Some(WayOut::Say(FLAT_FILES.to_owned())),
             _ => generic(),
         };

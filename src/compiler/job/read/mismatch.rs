@@ -424,7 +424,7 @@ impl<'n> Reader<'n, '_> {
             None => problem.hint(format!("add `{key}`")),
         };
         // There is only one value for these two.
-        let fix_is_choice = !matches!(key, "apiVersion" | "kind");
+        let fix_is_choice = path != "the document" || !matches!(key, "apiVersion" | "kind");
         self.push(Problem { fix: self.put::<S>(node, key), fix_is_choice, ..problem });
     }
 

@@ -250,7 +250,8 @@ impl FieldIndex {
         let belongs = |name: &str| {
             let homes: Vec<&str> = self.homes().get(name)?.iter().map(String::as_str).collect();
             // These names are common, and have another meaning in most maps.
-            let astray = matches!(name, "name" | "key" | "value") && !matches!(path, "the document" | "spec");
+            let astray = matches!(name, "name" | "key" | "value" | "path" | "server" | "port")
+                && !matches!(path, "the document" | "spec");
             (!homes.is_empty() && !astray).then(|| alternatives(&homes))
         };
         belongs(name).map(|homes| format!("it belongs in {homes}")).or_else(|| {

@@ -6,6 +6,7 @@ use crate::job::declare::scalars::ImageName;
 use crate::job::types::KubeVersion;
 use crate::job::types::spec::{Gang, LauncherPod, Scheduling};
 use crate::problem::{Problem, codes};
+use crate::yaml::Kind;
 
 codes! {
     /// The version of Kubernetes is too old for the rendered objects
@@ -29,6 +30,11 @@ codes! {
     /// name of your image.
     Warning IMAGE_PLACEHOLDER = "image-placeholder";
 
+    /// An affinity that Kubernetes refuses
+    ///
+    /// The required terms of `nodeAffinity` are a map with the list `nodeSelectorTerms`. All other terms are a list.
+    Error AFFINITY = "affinity";
+
     /// A toleration that Kubernetes refuses
     ///
     /// A toleration with the operator `Exists` must not have a value. Without a key, the operator must be `Exists`.
@@ -40,6 +46,32 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     version(case, problems);
     images(case, problems);
     tolerations(case, problems);
+    affinity(case, problems);
+}
+
+/// Reports terms of an affinity of the wrong type, which the API server refuses: the required terms of a node affinity are a map,
+/// and all others are a list.
+fn affinity(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let placement = case.document.get("spec").and_then(|spec| spec.get("placement"));
+    let Some(affinity) = placement.and_then(|placement| placement.get("affinity")) else { return };
+    for part in affinity.entries() {
+        for term in part.value.entries() {
+            let is_map = part.key == "nodeAffinity" && term.key == "requiredDuringSchedulingIgnoredDuringExecution";
+            let (is_right, wanted, hint) = match (&term.value.kind, is_map) {
+                (Kind::Map(_), true) => {
+                    let has_terms = term.value.get("nodeSelectorTerms").is_some();
+                    (has_terms, "a map with `nodeSelectorTerms`", "write `nodeSelectorTerms:` with the list of terms")
+                }
+                (_, true) => (false, "a map, not a list", "write `nodeSelectorTerms:` before the list of terms"),
+                (Kind::List(_), false) => (true, "", ""),
+                (_, false) => (false, "a list of terms", "put `- ` before its first line, and indent the others"),
+            };
+            if !is_right {
+                let message = format!("`spec.placement.affinity.{}.{}` takes {wanted}", part.key, term.key);
+                problems.push(Problem::new(&AFFINITY, term.value.span, message).hint(hint));
+            }
+        }
+    }
 }
 
 fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {

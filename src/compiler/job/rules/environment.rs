@@ -20,6 +20,12 @@ codes! {
     ///
     /// Both ignore unknown variables, so a misspelt variable has no effect and no error. The hint names the nearest one.
     Warning UNKNOWN_VARIABLE = "unknown-variable";
+
+    /// A value that NCCL or Horovod reads as another one
+    ///
+    /// Both read numbers. NCCL ignores a word such as `true`, and Horovod takes it for 0. Horovod reads `64MB` as 64 bytes. Write `1` or `0`,
+    /// and sizes in bytes, or use the fields of `collective`.
+    Warning IGNORED_VALUE = "ignored-value";
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -28,6 +34,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         unknown(&name.0, name.span, problems);
         if let EnvValue::Literal(text) = &value.value {
             problems.extend(hidden_gpus(case, &name.0, text, value.span));
+            problems.extend(ignored_value(&name.0, text, value.span));
             problems.extend(each_alone(case, &name.0, text, value.span));
             problems.extend(secrets::find_secret(&name.0, text, value.span));
         }
@@ -144,6 +151,41 @@ fn unknown(name: &str, span: Span, problems: &mut Vec<Problem>) {
         Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(span, near),
         None => problem.hint("look the name up, or remove it"),
     });
+}
+
+/// The switches of Horovod that it reads as numbers.
+const HOROVOD_SWITCHES: &[&str] = &[
+    "HOROVOD_AUTOTUNE",
+    "HOROVOD_HIERARCHICAL_ALLGATHER",
+    "HOROVOD_HIERARCHICAL_ALLREDUCE",
+    "HOROVOD_STALL_CHECK_DISABLE",
+    "HOROVOD_TIMELINE_MARK_CYCLES",
+];
+
+/// Reports a word for a number, and a size with a unit.
+fn ignored_value(name: &str, value: &str, span: Span) -> Option<Problem> {
+    let switch = match value.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" => Some("1"),
+        "false" | "no" | "off" => Some("0"),
+        _ => None,
+    };
+    let is_number = NCCL.contains(&name) && !NCCL_OF_PYTORCH.contains(&name);
+    if let Some(number) = switch.filter(|_| is_number || HOROVOD_SWITCHES.contains(&name)) {
+        let what = if is_number { "NCCL ignores it" } else { "Horovod takes it for 0" };
+        let message = format!("`{name}` is a number, and {what}: `{value}`");
+        return Some(
+            Problem::new(&IGNORED_VALUE, span, message)
+                .hint(format!("write `\"{number}\"`"))
+                .fix(span, format!("\"{number}\"")),
+        );
+    }
+    let digits = value.bytes().take_while(u8::is_ascii_digit).count();
+    let is_size = name == "HOROVOD_FUSION_THRESHOLD" && digits > 0 && digits < value.len();
+    let message = format!("Horovod reads `{value}` as {} bytes", &value[..digits]);
+    is_size.then(|| {
+        Problem::new(&IGNORED_VALUE, span, message)
+            .hint("write a number of bytes, or use `collective: {fusionThreshold: 64Mi}`")
+    })
 }
 
 /// The known variables with the prefix that was probably meant, for names such as `NCLL_DEBUG` and `HOROVD_CYCLE_TIME`.

@@ -32,9 +32,9 @@ codes! {
     /// one node cannot use the same port. Metrics need another port than sshd and the rendezvous of torchrun.
     Error PORT_CLASH = "port-clash";
 
-    /// Only `docker0` is excluded, and not `lo`
+    /// NCCL uses the loopback interface, or may choose it
     ///
-    /// With `NCCL_SOCKET_IFNAME=^docker0` NCCL may choose the loopback interface. Ranks on different hosts then never connect.
+    /// With `NCCL_SOCKET_IFNAME=lo` ranks on different hosts never connect. With `NCCL_SOCKET_IFNAME=^docker0` NCCL may choose the loopback interface. Ranks on different hosts then never connect.
     /// Exclude both, or do not set the variable.
     Error DOCKER0_ALONE = "loopback-interface";
 }
@@ -167,6 +167,11 @@ fn interface(case: &Case<'_>, problems: &mut Vec<Problem>) {
         EnvValue::Literal(text) => Some((text.as_str(), at.span)),
         EnvValue::From(_) => None,
     });
+    let workers: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas)).sum();
+    if let Some((value, span)) = env.filter(|(value, _)| matches!(*value, "lo" | "=lo") && workers > 1) {
+        let message = format!("`{value}` connects only ranks of the same host, and the job has {workers} workers");
+        problems.push(Problem::new(&DOCKER0_ALONE, span, message).hint("remove the variable"));
+    }
     for (value, span) in knob.into_iter().chain(env) {
         if value == "^docker0" {
             let problem = Problem::new(&DOCKER0_ALONE, span, "`^docker0` alone lets NCCL choose `lo`");

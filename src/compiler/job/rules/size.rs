@@ -39,7 +39,7 @@ codes! {
 pub const MAX_SPEC: usize = 96 << 10;
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    for part in ["workers", "launcher", "storage"] {
+    for part in ["workers", "launcher", "storage", "collective"] {
         case.document.get("spec").and_then(|body| body.get(part)).iter().for_each(|part| few_bytes(part, problems));
     }
     let code = case.document.get("spec").and_then(|body| body.get("code")).map_or(0, size);
@@ -72,16 +72,19 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
                 few_bytes(&entry.value, problems);
                 problems.extend(many_cpus(&entry.key, &entry.value));
                 let (name, Kind::Scalar { text, .. }) = (entry.key.as_str(), &entry.value.kind) else { continue };
-                if !matches!(name, "memory" | "shm" | "ephemeralStorage" | "size") {
+                if !matches!(name, "memory" | "shm" | "ephemeralStorage" | "size" | "fusionThreshold") {
                     continue;
                 }
                 let Some(size) = Quantity::parse(text).filter(|size| size.milli() > 0) else { continue };
-                if size.value() < 1 << 20 {
+                // A small threshold is possible, but not one that is smaller than a page.
+                let least = if name == "fusionThreshold" { 1 << 12 } else { 1 << 20 };
+                if size.value() < least {
                     let bytes = if size.value() == 1 { "byte" } else { "bytes" };
                     let message = format!("`{name}: {text}` is {} {bytes}", size.value());
                     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
                     // A large number such as `64000` is probably in MiB, as in Slurm.
-                    let unit = if number == text && size.value() < 1_000 { "Gi" } else { "Mi" };
+                    let is_large = number == text && size.value() < 1_000 && name != "fusionThreshold";
+                    let unit = if is_large { "Gi" } else { "Mi" };
                     let problem = Problem::new(&FEW_BYTES, entry.value.span, message);
                     problems.push(problem.hint(format!("add a unit, as in `{number}{unit}`")));
                 }

@@ -47,6 +47,11 @@ codes! {
     /// Such a volume cannot contain data, and most storage systems refuse to create it.
     Error EMPTY_VOLUME = "empty-volume";
 
+    /// Access modes that Kubernetes refuses
+    ///
+    /// A claim has at least one access mode, and `ReadWriteOncePod` cannot be combined with another one.
+    Error ACCESS_MODES = "access-modes";
+
     /// A path that is read-only
     ///
     /// The files of the image are read-only in the pods. Output needs storage: a claim, a bucket, or `/tmp`, which is
@@ -60,6 +65,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     for entry in case.storage() {
         shared_claim(case, entry, problems);
         s3(entry, problems);
+        access_modes(entry, problems);
         let claims = [entry.claim.as_ref(), entry.per_worker.as_ref()];
         let sizes = claims
             .into_iter()
@@ -70,6 +76,22 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
             problems.push(
                 Problem::new(&EMPTY_VOLUME, size.span, "a volume of size 0 holds nothing").hint("write `size: 100Gi`"),
             );
+        }
+    }
+}
+
+fn access_modes(entry: &Storage, problems: &mut Vec<Problem>) {
+    let claims = [entry.claim.as_ref(), entry.per_worker.as_ref()].into_iter().flatten();
+    let claims = claims.filter_map(|at| at.access_modes.as_ref());
+    for at in claims.chain(entry.persistent_volume.as_ref().and_then(|at| at.access_modes.as_ref())) {
+        if at.is_empty() {
+            let problem = Problem::new(&ACCESS_MODES, at.span, "the list of access modes is empty");
+            problems.push(problem.hint("write `[ReadWriteMany]`, or remove `accessModes` for the default"));
+        } else if at.iter().any(|mode| mode.0 == "ReadWriteOncePod")
+            && at.iter().any(|mode| mode.0 != "ReadWriteOncePod")
+        {
+            let problem = Problem::new(&ACCESS_MODES, at.span, "`ReadWriteOncePod` excludes every other access mode");
+            problems.push(problem.hint("write `[ReadWriteOncePod]`, or remove it"));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Case;
 use crate::job::declare::{MAX_WORKERS, WorkerFields};
+use crate::job::types::quantity::Quantity;
 use crate::job::types::spec::LauncherKind;
 use crate::problem::{Problem, codes, count};
 
@@ -28,6 +29,11 @@ codes! {
     ///
     /// `/dev/shm` uses the memory of the pod. A worker that fills it would be killed.
     Error SHM_ABOVE_MEMORY = "shm-above-memory";
+
+    /// Huge pages that Kubernetes refuses
+    ///
+    /// An amount of huge pages is a multiple of the size of one page, and a container with huge pages also needs CPUs or memory.
+    Error HUGE_PAGES = "huge-pages";
 
     /// A resource that no device plugin has
     ///
@@ -103,6 +109,7 @@ impl Worker<'_> {
         self.devices(problems);
         self.devices_twice(problems);
         self.unknown_resources(problems);
+        self.huge_pages(problems);
         self.shm(problems);
         self.resources(problems);
     }
@@ -125,6 +132,26 @@ impl Worker<'_> {
                 count.value
             );
             problems.push(Problem::new(&IDLE_GPUS, name.span, message).hint(hint));
+        }
+    }
+
+    fn huge_pages(&self, problems: &mut Vec<Problem>) {
+        let Some(resources) = self.fields.resources else { return };
+        let lists = || resources.limits.iter().chain(&resources.requests).flat_map(|list| &list.0);
+        let pages = || lists().filter_map(|(name, amount)| Some((name, name.0.strip_prefix("hugepages-")?, amount)));
+        for (name, page, amount) in pages() {
+            let Some(page_size) = Quantity::parse(page).filter(|page| page.milli() > 0) else { continue };
+            if amount.milli() % page_size.milli() != 0 {
+                let message = format!("`{}: {}` is not a multiple of {page}", name.0, amount.value);
+                problems.push(
+                    Problem::new(&HUGE_PAGES, amount.span, message).hint(format!("write a multiple of `{page}`")),
+                );
+            }
+        }
+        let has_other = lists().any(|(name, _)| matches!(name.0.as_str(), "cpu" | "memory"));
+        if let Some((name, ..)) = pages().next().filter(|_| !has_other) {
+            let message = format!("`{}` needs `cpu` or `memory` beside it", name.0);
+            problems.push(Problem::new(&HUGE_PAGES, name.span, message).hint("add `memory` to the same list"));
         }
     }
 
