@@ -320,7 +320,7 @@ fn what_the_job_cannot_be_is_told_of_the_old_file() {
         let problems = import(System::MpiJob, &[text(&file)], &Options::default()).expect_err(&file);
         let problem = &problems.list[0];
         let name = |label: &Label| problems.sources.get(label.span.source).map(|source| source.name.clone());
-        // The old field comes first, because users can edit only the old file. A fix of the new job would be none of it.
+        // The old field comes first, because users can edit only the old file. A fix would edit the new job.
         let old = problem.labels.iter().find(|label| label.text.contains(field)).unwrap();
         assert_eq!((problem.code.name, name(old).as_deref()), (code, Some("old")), "{file}: {problem:#?}");
         assert_eq!(name(&problem.labels[0]).as_deref(), Some("old"), "{problem:#?}");
@@ -353,6 +353,43 @@ fn a_script_without_a_name_has_that_of_its_file() {
         assert_eq!(name.split_whitespace().next(), Some(wanted), "{file}");
         assert!(name.contains("# the script has no --job-name"), "{file}: {name}");
     }
+}
+
+/// Slurm chooses the number of nodes for `--ntasks`, so a number that the script computes from it is a guess.
+#[test]
+fn a_number_of_nodes_that_slurm_chooses_is_a_guess() {
+    let outcomes = |options: &str| {
+        let script = format!(
+            "#SBATCH {options}\n#SBATCH --gpus-per-node=8\nsrun -N $SLURM_NNODES -n $((SLURM_NNODES * 8)) ./a\n"
+        );
+        let imported = import(System::Slurm, &[text(&script)], &Options::default()).unwrap();
+        imported.fields.iter().filter(|field| field.path == "no --nodes").map(|field| field.verdict).collect::<Vec<_>>()
+    };
+    assert_eq!(outcomes("--ntasks=384"), ["changed"]);
+    assert!(outcomes("--ntasks=16 --nodes=2").is_empty());
+    assert!(outcomes("--ntasks=16 --ntasks-per-node=8").is_empty());
+    assert!(outcomes("--ntasks=1").is_empty());
+}
+
+/// Paths in defaults of variables, options of newer versions of sbatch, and the reason for a security level.
+#[test]
+fn reports_name_what_the_file_contains() {
+    let script =
+        "#SBATCH -N 2\n#SBATCH --wait-all-nodes=1\n: \"${APPS:=/fsx/apps}\"\nsrun ./a --apps $APPS\nsrun ./b\n";
+    let imported = import(System::Slurm, &[text(script)], &Options::default()).unwrap();
+    let paths: Vec<&str> = imported.fields.iter().map(|field| field.path.as_str()).collect();
+    assert!(!paths.iter().any(|path| path.contains("apps}, ") || path.ends_with("apps}")), "{paths:#?}");
+    let option = imported.fields.iter().find(|field| field.path.contains("wait-all-nodes")).unwrap();
+    assert!(option.note.starts_with("under Slurm only"), "{option:?}");
+    let job = |context: &str| {
+        let file = format!(
+            "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {{name: a}}\nspec:\n  mpiReplicaSpecs:\n    \
+             Launcher: {{template: {{spec: {{containers: [{{image: 'a:1', command: [mpirun, ./a]{context}}}]}}}}}}\n    \
+             Worker: {{replicas: 2, template: {{spec: {{containers: [{{image: 'a:1'}}]}}}}}}\n"
+        );
+        import(System::MpiJob, &[text(&file)], &Options::default()).unwrap().job
+    };
+    assert!(job("").contains("often root") && !job(", securityContext: {runAsUser: 1000}").contains("often root"));
 }
 
 /// A batch script contains no image. Pods would wait for the placeholder forever.

@@ -12,9 +12,9 @@ use super::{Failure, Outcome, edit};
     khorovod fix --diff job.yaml   # shows the fixes and changes nothing\n  \
     khorovod fix job.yaml\n\n\
     A fix is the hint of a problem as an edit; the files are changed in place. It\n\
-    never inserts an example for a value that is missing.\n\
-    Problems without a fix are printed, and the exit code is then 1. With standard\n\
-    input, the fixed text is printed.")]
+    never inserts an example for a value that is missing. Problems without a fix\n\
+    are printed, and the exit code is then 1. With standard input, the fixed text is\n\
+    printed.")]
 pub struct Args {
     #[command(flatten)]
     files: Files,

@@ -54,7 +54,7 @@ impl System {
 /// later versions may add fields.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The job's name. Default: the name in the file, or that of the system.
+    /// The job's name. Default: the name in the file, that of a script's file, or that of the system.
     pub name: Option<String>,
     /// Its namespace.
     pub namespace: Option<String>,

@@ -33,7 +33,7 @@ pub struct Connection {
 #[derive(Debug, Clone, clap::Args)]
 #[group(skip)]
 pub struct Namespace {
-    /// The namespace. Default: that of the spec, if the command has one, else that of the context
+    /// The namespace. Default: that of the spec, if you name one, else that of the context
     #[arg(short, long, value_name = "NAME", help_heading = "Cluster options")]
     pub namespace: Option<String>,
 }

@@ -32,7 +32,8 @@ const AWAY: Duration = Duration::from_secs(600);
     It applies the objects of `khorovod render`, with your kubectl, after the API\n\
     server has accepted all of them in a dry run. Then it prints the state of the\n\
     job and the launcher's log until the job has ended. The exit code is 0 if the\n\
-    job trained. Ctrl-C stops following; the job continues.\n\n\
+    job trained. Ctrl-C stops following; the job continues. Jobs of other targets\n\
+    than plain are applied, and not followed.\n\n\
     With --local, the pods are processes of this machine, which use its programs\n\
     instead of those of the image. The exit code is that of the launcher, and\n\
     Ctrl-C ends the job.")]

@@ -93,8 +93,8 @@ fn evidence(name: &str, value: &str) -> Option<Evidence> {
     (!value.is_empty() && !is_switch(value) && has(NAMES) && !has(ABOUT)).then_some(Evidence::Name)
 }
 
-/// Whether a value is a URL with a user and a password: `postgres://user:password@host/db`. A password that is a variable or a
-/// placeholder is none.
+/// Whether a value is a URL with a user and a password: `postgres://user:password@host/db`. A variable or a
+/// placeholder does not count as a password.
 fn has_password(value: &str) -> bool {
     let Some((scheme, rest)) = value.split_once("://") else { return false };
     let Some((user, _)) = rest.split('/').next().unwrap_or_default().rsplit_once('@') else { return false };

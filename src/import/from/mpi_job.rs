@@ -136,11 +136,11 @@ fn defaults(job: &Node, context: &mut Context<'_>) {
         );
     }
     if context.spec.get(field::SECURITY_POD_SECURITY_LEVEL).is_none() {
-        context.default(
-            field::SECURITY_POD_SECURITY_LEVEL,
-            "restricted",
-            "the user of the image ran it, often root; these pods do not run as root",
-        );
+        let why = match context.spec.get(field::SECURITY_RUN_AS_USER).is_some() {
+            true => "the default; the pods run as the user below",
+            false => "the user of the image ran it, often root; these pods do not run as root",
+        };
+        context.default(field::SECURITY_POD_SECURITY_LEVEL, "restricted", why);
     }
 }
 

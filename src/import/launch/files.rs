@@ -28,7 +28,15 @@ pub fn words(text: &str) -> Vec<String> {
     let plain = with_joined_paths(&text).replace(['"', '\''], "");
     let words = plain.split(|c: char| c.is_whitespace() || "`=,:;(<>|&".contains(c));
     // In `$(pwd)/a`, the path does not begin at the slash.
-    words.map(|word| word.trim_end_matches(')').replace(BLANK, " ")).collect()
+    let end = |word: &str| match word.contains("${") {
+        // `${ROOT}/a` has both brackets.
+        true => word.to_owned(),
+        // `:-/data}` is the end of `${DATA:-/data}`.
+        false => word.trim_end_matches([')', '}']).trim_start_matches('-').to_owned(),
+    };
+    let path =
+        |word: &str| if word.starts_with("-/") || word.ends_with([')', '}']) { end(word) } else { word.to_owned() };
+    words.map(|word| path(word).replace(BLANK, " ")).collect()
 }
 
 /// The character for a blank within a path.
@@ -61,6 +69,10 @@ mod tests {
         let found: Vec<String> =
             words(text).into_iter().filter(|word| is_on_nodes(word) || is_relative(word)).collect();
         assert_eq!(words("x \"/data/my set\" a='/b c'")[1..4], ["/data/my set", "a", "/b c"]);
+        // Defaults of variables.
+        let defaults = words(": \"${APPS:=/fsx/apps}\" ${DATA:-/data} ${ROOT}/a.py");
+        let of_defaults: Vec<_> = defaults.iter().filter(|word| is_on_nodes(word)).collect();
+        assert_eq!(of_defaults, ["/fsx/apps", "/data"]);
         let wanted =
             ["train.py", "/scratch/me/imagenet", "/home/me/ckpt", "./run.sh", "conf/a.yaml", "/work/x", "/optional"];
         assert_eq!(found, wanted);

@@ -107,7 +107,7 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
             "Endpoint" if !text.contains("://") && has_form::<T>(&format!("http://{text}")) => {
                 Some(WayOut::Say(format!("write `https://{text}`, or `http://{text}` without TLS")))
             }
-            // Nothing but points.
+            // All characters are points.
             "FileName" if text.bytes().all(|byte| byte == b'.') => None,
             "FileName" if text.contains('/') => Some(WayOut::Say(FLAT_FILES.to_owned())),
             _ => generic(),

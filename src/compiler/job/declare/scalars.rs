@@ -129,7 +129,7 @@ impl Constant for Quantity {
     }
 }
 
-/// The way out for a text that is not a quantity. `64GB` can mean both units, so the hint names both.
+/// The correction of a text that is not a quantity. `64GB` can mean both units, so the hint names both.
 fn way_out(text: &str) -> Option<WayOut> {
     let meant = meant_quantity(text)?;
     let (number, unit) = meant.split_at(meant.len() - meant.len().min(2));
@@ -259,7 +259,8 @@ impl Field for Duration {
                 reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())))
             }
             None if text.eq_ignore_ascii_case(PeriodOrNever::NEVER) => {
-                let hint = "leave the field out for its default; only a field whose description says so takes `never`";
+                let hint =
+                    "leave the field out for its default; `khorovod explain FIELD` shows whether a field takes `never`";
                 reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())))
             }
             None if is_long(text) => {

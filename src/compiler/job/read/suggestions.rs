@@ -88,7 +88,7 @@ fn is_variable(name: &str) -> bool {
 }
 
 /// The variables of a container or of `docker run -e`, as lines of a map. `None` if one of them has another form.
-/// Of several entries with the same name, only the last one is returned.
+/// If several entries have the same name, only the last one is returned.
 pub fn variables(items: &[Node]) -> Option<Vec<String>> {
     let line = |item: &Node| {
         if let Some(text) = item.text() {
@@ -103,7 +103,7 @@ pub fn variables(items: &[Node]) -> Option<Vec<String>> {
         Some(format!("{name}: {value}"))
     };
     let lines = items.iter().map(line).collect::<Option<Vec<String>>>().filter(|lines| !lines.is_empty())?;
-    // Of two entries with the same name, Kubernetes uses the last one.
+    // If two entries have the same name, Kubernetes uses the last one.
     let name = |line: &String| line.split_once(':').map_or("", |(name, _)| name).to_owned();
     let is_last = |at: &usize| lines[at + 1..].iter().all(|later| name(later) != name(&lines[*at]));
     Some((0..lines.len()).filter(is_last).map(|at| lines[at].clone()).collect())

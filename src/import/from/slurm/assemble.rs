@@ -12,6 +12,7 @@ use crate::launch::command_line::{self, Line};
 use crate::launch::program;
 use crate::launch::{self, Place};
 use crate::shell::words;
+use crate::shell_text;
 use khorovod_compiler::problem::{Problem, Span};
 
 /// The note for a program that may not use MPI.
@@ -41,6 +42,19 @@ impl Script<'_, '_, '_> {
         };
     }
 
+    /// Reports that the number of nodes is a guess, if the script uses a number that Slurm chooses.
+    fn tell_of_nodes(&mut self) {
+        let Some(option) = self.resources.unknown_nodes() else { return };
+        let named = shell_text::named(self.text);
+        if ["SLURM_NNODES", "SLURM_JOB_NUM_NODES"].iter().any(|name| named.contains(*name)) {
+            let row = self.context.outcomes.add("no --nodes", self.span);
+            let how = format!(
+                "Slurm chooses the number of nodes for {option}, and the script uses it: one node is assumed. If it had more, set the number"
+            );
+            self.changed(row, field::WORKERS_REPLICAS, &how);
+        }
+    }
+
     pub fn close(mut self) {
         if self.context.spec.get("metadata.name").is_none() {
             self.default_name();
@@ -48,6 +62,7 @@ impl Script<'_, '_, '_> {
         if let Err(why) = self.resources.fits() {
             self.context.refuse_at(self.span, why, "write the number of nodes: `#SBATCH --nodes=4`");
         }
+        self.tell_of_nodes();
         let launch = self.launch.take();
         match (self.context.typed.clone(), launch, self.whole.clone()) {
             (Some((line, span)), launch, _) => {

@@ -153,6 +153,7 @@ const OPTIONS: &[Known] = &[
     ("extra-node-info B", Needed, Stays(BINDING)),
     ("cpu-bind accel-bind", Needed, Stays(BINDING)),
     ("nice propagate get-user-env acctg-freq profile", Inline, Stays("")),
+    ("wait-all-nodes", Needed, Stays("under Slurm only: on Kubernetes, the launcher waits for all workers")),
     ("reboot use-min-nodes spread-job kill-on-invalid-dep", Inline, Stays("")),
     ("no-kill k", Inline, Stays("")),
     ("immediate I", Inline, Stays("")),

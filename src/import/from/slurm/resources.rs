@@ -129,6 +129,13 @@ impl Resources {
         self.nodes.unwrap_or(by_tasks.max(self.hosts.unwrap_or(1)))
     }
 
+    /// The option that names several tasks without the number of nodes, which Slurm then chooses. None if the script sets it.
+    pub fn unknown_nodes(&self) -> Option<String> {
+        let tasks = self.tasks.filter(|tasks| *tasks > 1)?;
+        let is_set = self.nodes.is_some() || self.tasks_per_node.is_some() || self.hosts.is_some();
+        (!is_set).then(|| format!("`--ntasks={tasks}`"))
+    }
+
     /// Returns the number of tasks per node.
     pub fn tasks(&self) -> u32 {
         // With `--ntasks`, `--ntasks-per-node` is only a limit.
