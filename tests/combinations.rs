@@ -102,7 +102,12 @@ const FIELDS: &[(&str, &[&str])] = &[
     ),
     (
         "placement",
-        &["nodeSelector: {pool: a100}", "pack: rack", "tolerations: [{key: nvidia.com/gpu, operator: Exists}]"],
+        &[
+            "nodeSelector: {pool: a100}",
+            "pack: rack",
+            "topology: {preferred: block}",
+            "tolerations: [{key: nvidia.com/gpu, operator: Exists}]",
+        ],
     ),
     ("placement", &["hostNetwork: true", "priorityClassName: high, runtimeClassName: nvidia"]),
     (

@@ -104,6 +104,7 @@ fn what_examples_become() {
         (targets::JOB_SET, "torchrun"),
         (targets::TRAIN_JOB, "kueue"),
         (targets::TRAIN_JOB, "torchrun"),
+        (targets::VOLCANO, "topology"),
         (targets::VOLCANO, "gang"),
         (targets::VOLCANO, "indexed-job"),
     ];

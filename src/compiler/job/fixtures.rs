@@ -243,6 +243,12 @@ pub fn variants() -> Vec<(&'static str, Spec)> {
         ),
         ("coscheduling", indexed(|spec| spec.scheduling.gang = Some(Gang::Coscheduling))),
         ("kueue", indexed(|spec| spec.scheduling.local_queue = Some("local".into()))),
+        (
+            "topology",
+            spec(|spec| {
+                spec.placement.topology = Some(Topology { required: Some(Level::new("rack")), ..Topology::default() });
+            }),
+        ),
         ("no access", indexed(|spec| spec.security.api_access = false)),
         ("suspend", indexed(|spec| spec.scheduling.suspend = true)),
         ("openshift", level(PodSecurityLevel::OpenShift, None, None)),

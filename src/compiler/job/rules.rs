@@ -22,6 +22,7 @@ mod names;
 mod network;
 mod size;
 mod storage;
+mod topology;
 mod variables;
 mod workers;
 
@@ -106,6 +107,7 @@ const RULES: &[Rule] = &[
     storage::check,
     network::check,
     cluster::check,
+    topology::check,
     lifecycle::check,
     size::check,
 ];
@@ -130,6 +132,7 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
         storage::CODES,
         network::CODES,
         cluster::CODES,
+        topology::CODES,
         lifecycle::CODES,
         size::CODES,
     ]

@@ -7,6 +7,7 @@ mod pattern;
 pub mod quantity;
 pub mod spec;
 pub mod target;
+mod topology;
 
 pub use duration::{DURATION_PATTERN, format_duration, parse_duration};
 pub use kube_version::{KubeVersion, NotAKubeVersion};

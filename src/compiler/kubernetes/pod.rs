@@ -16,7 +16,7 @@ use super::meta::launcher_name;
 use super::meta::{Map, Named, Text, pod_labels};
 use super::{File, pod_group};
 use crate::job::Facts;
-use crate::job::valid::{Gang, Group};
+use crate::job::valid::{Gang, Group, Placer, Topology};
 use crate::plan::{Plan, Shape};
 
 /// The kind of a pod.
@@ -163,6 +163,23 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
     }
 }
 
+/// Adds the annotations from which Kueue reads the topology of a set of pods.
+fn kueue_topology<'a>(topology: &'a Topology, annotations: &mut Map<'a>) {
+    let Topology { required, preferred, slices } = topology;
+    for (key, level) in [
+        ("kueue.x-k8s.io/podset-required-topology", required.as_ref()),
+        ("kueue.x-k8s.io/podset-preferred-topology", preferred.as_ref()),
+        ("kueue.x-k8s.io/podset-slice-required-topology", slices.as_ref().map(|slices| &slices.required)),
+    ] {
+        if let Some(level) = level {
+            annotations.set(key, &level.label);
+        }
+    }
+    if let Some(slices) = slices {
+        annotations.set("kueue.x-k8s.io/podset-slice-size", slices.size.to_string());
+    }
+}
+
 /// The labels and annotations of a pod.
 fn metadata<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Metadata<'a> {
     let group = kind.rank_group(plan).and_then(|group| group.name.as_deref()).filter(|_| kind.component() == "worker");
@@ -183,6 +200,11 @@ fn metadata<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Metadata<'a> {
         Some(Gang::Coscheduling) => labels.set("scheduling.x-k8s.io/pod-group", pod_group::name(plan)),
         // A field of the pods.
         Some(Gang::Native) | None => {}
+    }
+    let topology = plan.spec.placement.topology.as_ref();
+    if let Some(topology) = topology.filter(|_| plan.spec.placer() == Placer::Kueue && kind.rank_group(plan).is_some())
+    {
+        kueue_topology(topology, &mut annotations);
     }
     Metadata { labels, annotations }
 }

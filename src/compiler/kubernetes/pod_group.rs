@@ -1,10 +1,11 @@
 //! The PodGroup of gang scheduling: the scheduler starts all pods of a run together.
 
 use serde::Serialize;
+use serde_json::{Value as Json, json};
 
 use super::meta::Metadata;
 use super::{Body, Object};
-use crate::job::valid::{Gang, Spec};
+use crate::job::valid::{Gang, Level, Placer, Spec, Topology};
 use crate::plan::{Plan, Shape};
 
 #[derive(Debug, Serialize)]
@@ -21,6 +22,10 @@ pub struct GroupSpec<'a> {
     priority_class_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     scheduling_policy: Option<Policy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheduling_constraints: Option<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network_topology: Option<Json>,
 }
 
 /// The policy of a PodGroup of Kubernetes.
@@ -50,10 +55,26 @@ pub fn min_members(plan: &Plan) -> u32 {
     }
 }
 
+/// The `networkTopology` of Volcano. A tier of its topology has the name of the level.
+pub fn network_topology(topology: &Topology) -> Option<Json> {
+    match (&topology.required, &topology.preferred) {
+        (Some(level), _) => Some(hard_topology(level)),
+        // Volcano looks for the smallest domain then.
+        (None, Some(_)) => Some(json!({"mode": "soft"})),
+        (None, None) => None,
+    }
+}
+
+/// The `networkTopology` of Volcano that allows one domain of a level.
+pub fn hard_topology(level: &Level) -> Json {
+    json!({"mode": "hard", "highestTierName": level.name})
+}
+
 /// The PodGroup; `None` if the job is not gang-scheduled or the target creates the group itself.
 pub fn build(plan: &Plan) -> Option<Object<'_>> {
     let Spec { scheduling, placement, target, .. } = &plan.spec;
     let gang = scheduling.gang.filter(|_| !target.is_gang)?;
+    let (topology, placer) = (placement.topology.as_ref(), plan.spec.placer());
     let (volcano, native) = (gang == Gang::Volcano, gang == Gang::Native);
     let spec = GroupSpec {
         api_version: match gang {
@@ -65,6 +86,11 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
         scheduling_policy: native.then(|| Policy { gang: GangPolicy { min_count: min_members(plan) } }),
         queue: scheduling.volcano_queue.as_deref().filter(|_| volcano),
         priority_class_name: placement.priority_class.as_deref().filter(|_| volcano),
+        scheduling_constraints: topology
+            .filter(|_| placer == Placer::Native)
+            .and_then(|topology| topology.required.as_ref())
+            .map(|level| json!({"topology": [{"key": level.label}]})),
+        network_topology: topology.filter(|_| placer == Placer::VolcanoGroup).and_then(network_topology),
     };
     Some(Object::new("spec.scheduling", Metadata::of_run(plan, name(plan)), Body::PodGroup { spec }))
 }

@@ -115,6 +115,104 @@ fn a_native_gang_is_a_pod_group_of_the_version_of_the_cluster() {
     }
 }
 
+/// A topology of one level, or of slices of two workers.
+fn topology(required: Option<&str>, preferred: Option<&str>, slices: Option<&str>) -> Topology {
+    Topology {
+        required: required.map(Level::new),
+        preferred: preferred.map(Level::new),
+        slices: slices.map(|level| Slices { size: 2, required: Level::new(level) }),
+    }
+}
+
+/// The fields as in the types of Kubernetes 1.36 and 1.37, and in the resources of Volcano 1.14.
+#[test]
+fn the_topology_of_a_gang_is_a_field_of_its_pod_group() {
+    let rack = "topology.kubernetes.io/rack";
+    for (gang, given, field, wanted) in [
+        (
+            Gang::Native,
+            topology(Some("rack"), None, None),
+            "schedulingConstraints",
+            json!({"topology": [{"key": rack}]}),
+        ),
+        (Gang::Native, topology(None, Some("rack"), None), "schedulingConstraints", Json::Null),
+        (
+            Gang::Volcano,
+            topology(Some("rack"), None, None),
+            "networkTopology",
+            json!({"mode": "hard", "highestTierName": "rack"}),
+        ),
+        (Gang::Volcano, topology(None, Some(rack), None), "networkTopology", json!({"mode": "soft"})),
+        (Gang::Coscheduling, topology(Some("rack"), None, None), "networkTopology", Json::Null),
+    ] {
+        let objects = objects(spec(|spec| {
+            spec.launcher.runs_in = LauncherPod::FirstWorker;
+            spec.scheduling.gang = Some(gang);
+            spec.scheduling.kube_version = crate::job::KubeVersion::new(36);
+            spec.placement.topology = Some(given);
+        }));
+        assert_eq!(find(&objects, "PodGroup")["spec"].get(field).unwrap_or(&Json::Null), &wanted);
+        // Without a field of the PodGroup, pods are placed by their affinity.
+        let pod = &find(&objects, "Job")["spec"]["template"]["spec"];
+        assert_eq!(pod.get("affinity").is_some(), wanted.is_null(), "{gang:?}");
+    }
+}
+
+#[test]
+fn kueue_reads_the_topology_from_annotations_of_the_pods() {
+    let annotations = |given| {
+        let objects = objects(spec(|spec| {
+            spec.launcher.runs_in = LauncherPod::FirstWorker;
+            spec.scheduling.local_queue = Some("local".into());
+            spec.placement.topology = Some(given);
+        }));
+        let template = find(&objects, "Job")["spec"]["template"].clone();
+        assert!(template["spec"].get("affinity").is_none());
+        let all = template["metadata"]["annotations"].as_object().expect("annotations").clone();
+        let of_kueue =
+            all.into_iter().filter_map(|(key, value)| Some((key.strip_prefix("kueue.x-k8s.io/")?.to_owned(), value)));
+        Json::Object(of_kueue.collect())
+    };
+    let rack = "topology.kubernetes.io/rack";
+    assert_eq!(annotations(topology(Some("rack"), None, None)), json!({"podset-required-topology": rack}));
+    assert_eq!(
+        annotations(topology(None, Some("example.com/block"), Some("rack"))),
+        json!({
+            "podset-preferred-topology": "example.com/block",
+            "podset-slice-required-topology": rack,
+            "podset-slice-size": "2",
+        })
+    );
+}
+
+#[test]
+fn without_a_scheduler_for_topologies_pods_are_placed_by_their_affinity() {
+    let affinity = |runs_ranks, given: Topology, kind| {
+        let objects = objects(spec(|spec| {
+            spec.launcher.runs_ranks = runs_ranks;
+            spec.placement.topology = Some(given);
+        }));
+        find(&objects, kind)["spec"]["template"]["spec"]["affinity"]["podAffinity"].clone()
+    };
+    let required = |runs_ranks, kind| {
+        let terms = affinity(runs_ranks, topology(Some("rack"), None, None), kind);
+        let term = terms["requiredDuringSchedulingIgnoredDuringExecution"][0].clone();
+        if !term.is_null() {
+            assert_eq!(term["topologyKey"], "topology.kubernetes.io/rack");
+        }
+        term["labelSelector"]["matchLabels"].clone()
+    };
+    assert_eq!(required(false, "StatefulSet")[meta::COMPONENT], "worker");
+    assert_eq!(required(false, "Job"), Json::Null, "a launcher without ranks may run anywhere");
+    // The term selects the launcher too: it starts first, and Kubernetes would not place it otherwise.
+    for kind in ["Job", "StatefulSet"] {
+        let labels = required(true, kind);
+        assert!(labels[meta::RUN].is_string() && labels.get(meta::COMPONENT).is_none(), "{labels}");
+    }
+    let preferred = affinity(false, topology(None, Some("rack"), None), "StatefulSet");
+    assert_eq!(preferred["preferredDuringSchedulingIgnoredDuringExecution"][0]["weight"], 100);
+}
+
 #[test]
 fn the_yaml_of_every_object_reads_back() {
     for (name, spec) in variants() {

@@ -12,8 +12,8 @@ use crate::job::types::format_duration;
 use crate::job::valid::{
     Checkpoint, Claim, Code, CodeSource, Collective, Egress, Elastic, EnvFrom, EnvFromSource, EnvValue, EnvVar, Gang,
     Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind, LauncherPod, Lifecycle, Metrics, Mpi,
-    Observability, Pairs, Patch, Placement, Progress, Resources, S3, Scheduling, Security, Spec, Ssh, Stall, Volume,
-    VolumeSource,
+    Observability, Pairs, Patch, Placement, Progress, Resources, S3, Scheduling, Security, Slices, Spec, Ssh, Stall,
+    Topology, Volume, VolumeSource,
 };
 use crate::yaml::flow::flow;
 
@@ -431,8 +431,17 @@ fn collective(list: &mut List, collective: &Collective) {
 }
 
 fn placement(list: &mut List, placement: &Placement) {
-    let Placement { node_selector, tolerations, affinity, priority_class, runtime_class, spread, pack, host_network } =
-        placement;
+    let Placement {
+        node_selector,
+        tolerations,
+        affinity,
+        priority_class,
+        runtime_class,
+        spread,
+        pack,
+        topology,
+        host_network,
+    } = placement;
     list.pairs(Reach::Run, "placement.nodeSelector", node_selector);
     for (index, toleration) in tolerations.iter().enumerate() {
         list.run(format!("placement.tolerations[{index}]"), toleration);
@@ -442,6 +451,14 @@ fn placement(list: &mut List, placement: &Placement) {
     list.optional("placement.runtimeClassName", runtime_class.as_ref());
     list.optional("placement.spread", spread.as_ref());
     list.optional("placement.pack", pack.as_ref());
+    if let Some(Topology { required, preferred, slices }) = topology {
+        list.optional("placement.topology.required", required.as_ref().map(|level| &level.name));
+        list.optional("placement.topology.preferred", preferred.as_ref().map(|level| &level.name));
+        if let Some(Slices { size, required }) = slices {
+            list.run("placement.topology.slices.size", size);
+            list.run("placement.topology.slices.required", &required.name);
+        }
+    }
     list.run("placement.hostNetwork", host_network);
 }
 

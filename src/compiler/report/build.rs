@@ -5,7 +5,9 @@ use super::{Amount, Cost, Default, Description, Head, Link, Object, Peer, PodSec
 use crate::job::limits::AGENTS_PORT;
 use crate::job::quantity::Quantity;
 use crate::job::types::format_duration;
-use crate::job::valid::{Claim, Egress, Gang, Group, LauncherKind, Mpi, Resources, Volume, VolumeSource};
+use crate::job::valid::{
+    Claim, Egress, Gang, Group, LauncherKind, Mpi, Placer, Resources, Slices, Topology, Volume, VolumeSource,
+};
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 use crate::pods;
 
@@ -165,6 +167,19 @@ fn placement(plan: &Plan) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(placement.spread.as_ref().map(|key| format!("spread over {key} (preferred)")));
     parts.extend(placement.pack.as_ref().map(|key| format!("packed within one {key} (preferred)")));
+    if let Some(Topology { required, preferred, slices }) = &placement.topology {
+        let by = match plan.spec.placer() {
+            Placer::Kueue => "by Kueue",
+            Placer::VolcanoJob | Placer::VolcanoGroup => "by Volcano",
+            Placer::Native => "by the PodGroup",
+            Placer::Affinity => "by affinity",
+        };
+        parts.extend(required.as_ref().map(|level| format!("all workers in one {} (required, {by})", level.label)));
+        parts.extend(preferred.as_ref().map(|level| format!("all workers in one {} (preferred, {by})", level.label)));
+        parts.extend(slices.as_ref().map(|Slices { size, required }| {
+            format!("each {size} workers in one {} (required, {by})", required.label)
+        }));
+    }
     parts.extend(placement.node_selector.iter().map(|(key, value)| format!("only nodes with {key}={value}")));
     if placement.affinity.is_some() {
         parts.push("by placement.affinity".to_owned());
@@ -354,8 +369,12 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
             Gang::Coscheduling => "gang: coscheduling schedules all pods together or none".to_owned(),
             Gang::Native => {
                 let (version, gates) = spec.scheduling.native_gang();
+                let topology = match spec.placer() {
+                    Placer::Native => ",TopologyAwareWorkloadScheduling=true",
+                    _ => "",
+                };
                 format!(
-                    "gang: Kubernetes schedules all pods together or none; its API server needs --runtime-config={version}=true, and its API server and scheduler --feature-gates={gates}"
+                    "gang: Kubernetes schedules all pods together or none; its API server needs --runtime-config={version}=true, and its API server and scheduler --feature-gates={gates}{topology}"
                 )
             }
         });

@@ -107,6 +107,9 @@ fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     if let Some(ttl) = spec.lifecycle.ttl_after_finished {
         body["ttlSecondsAfterFinished"] = json!(ttl);
     }
+    if let Some(topology) = spec.placement.topology.as_ref().and_then(pod_group::network_topology) {
+        body["networkTopology"] = topology;
+    }
     // The svc plugin sets the host names of pods. The Service and the NetworkPolicy of the job are rendered separately. The
     // variables with lists of hosts are disabled because they are too long for large jobs. That option is last because older
     // Volcano releases do not support it.
@@ -146,14 +149,24 @@ fn launcher_and_workers(plan: &Plan, files: &[File]) -> Vec<Json> {
 fn workers(plan: &Plan, team: &Team, kind: PodKind, files: &[File], has_launcher: bool) -> Json {
     let restart_failed = || vec![json!({"event": "PodFailed", "action": "RestartPod"})];
     // This includes the defaults that Volcano's webhook adds, because the webhook rejects a second apply without them.
-    json!({
+    let mut task = json!({
         "name": plan::role(plan, &plan.spec.groups[team.group]),
         "replicas": team.replicas,
         "minAvailable": plan.spec.elastic.as_ref().map_or(team.replicas, |elastic| elastic.min_replicas),
         "maxRetry": plan.spec.lifecycle.retries + 1,
         "policies": if has_launcher { launcher_policies() } else { restart_failed() },
         "template": kubernetes::json(&pod::template(plan, kind, files)),
-    })
+    });
+    if let Some(slices) = plan.spec.placement.topology.as_ref().and_then(|topology| topology.slices.as_ref()) {
+        task["partitionPolicy"] = json!({
+            "totalPartitions": team.replicas / slices.size,
+            "partitionSize": slices.size,
+            // The default of the API server.
+            "minPartitions": 0,
+            "networkTopology": pod_group::hard_topology(&slices.required),
+        });
+    }
+    task
 }
 
 /// Ends the job if the launcher exits with a final code. After any other failure, Volcano restarts the pod.

@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{choice, shape};
+use crate::job::declare::workers::MAX_WORKERS;
 use crate::job::read::{At, Defs, Expected, Field, Item, Reader, WayOut};
 use crate::job::types::spec;
 use crate::yaml::Node;
@@ -25,8 +26,32 @@ shape! {
         "spread" spread: LabelKey, default "kubernetes.io/hostname";
         /// Instead of spreading, pack the workers into one domain of this node label, if possible.
         "pack" pack: LabelKey, example "topology.kubernetes.io/rack";
+        /// How close together the workers run: in one rack, one block, or one domain of another level. The scheduler or the queue of the job gets it: Kueue, Volcano, the PodGroup of Kubernetes, or else the affinity of the pods.
+        "topology" topology: Topology, example json!({"required": "rack"});
         /// Whether the pods use the network of their node. Needs the Pod Security level `privileged`.
         "hostNetwork" host_network: bool, default false;
+    }
+}
+
+shape! {
+    /// How close together the workers run. A level is a node label, or one of these words: `host` (`kubernetes.io/hostname`), `nvlink` (`nvidia.com/gpu.clique`), `rack` and `block` (`topology.kubernetes.io/rack` and `/block`), `zone` and `region` (`topology.kubernetes.io/zone` and `/region`).
+    Topology {
+        /// All workers run in one domain of this level, or do not start.
+        "required" required: LabelKey, example "rack";
+        /// All workers run in one domain of this level, if possible.
+        "preferred" preferred: LabelKey, example "block";
+        /// Slices of workers, each of which runs in one domain. Only with `scheduling.localQueue` or the target `volcano`.
+        "slices" slices: TopologySlices, example json!({"size": 4, "required": "rack"});
+    }
+}
+
+shape! {
+    /// Slices of workers, each of which runs in one domain. The first slice has the workers with the lowest indexes, and so on.
+    TopologySlices {
+        /// The number of workers of a slice. It must divide the number of workers.
+        "size" (required) size: Int<1, MAX_WORKERS>, example 4;
+        /// The workers of a slice run in one domain of this level, or do not start.
+        "required" (required) required: LabelKey, example "rack";
     }
 }
 

@@ -7,8 +7,8 @@ use crate::job::declare::{
 use crate::job::read::At;
 use crate::job::types::KubeVersion;
 use crate::job::types::spec::{
-    Checkpoint, Gang, LauncherPod, Lifecycle, Metrics, Observability, Pairs, Patch, Placement, PodSecurityLevel,
-    Progress, Scheduling, Security, Slurm, Srun, Stall,
+    Checkpoint, Gang, LauncherPod, Level, Lifecycle, Metrics, Observability, Pairs, Patch, Placement, PodSecurityLevel,
+    Progress, Scheduling, Security, Slices, Slurm, Srun, Stall, Topology,
 };
 
 use super::{Defaults, items, pairs, port, section};
@@ -39,9 +39,10 @@ fn labels_of(labels: Option<&At<Table<LabelKey, LabelValue>>>) -> Pairs {
 pub fn placement(body: &declare::Body, defaults: &mut Defaults) -> Placement {
     let given = section(body.placement.as_ref());
     let pack = text!(given.pack);
-    let spread = match &pack {
-        Some(_) => None,
-        None => Some(defaults.take("placement.spread", given.spread().remark(", softly")).0),
+    let topology = given.topology.as_ref().map(|at| topology(at));
+    let spread = match (&pack, &topology) {
+        (Some(_), _) | (_, Some(_)) => None,
+        _ => Some(defaults.take("placement.spread", given.spread().remark(", softly")).0),
     };
     Placement {
         node_selector: labels_of(given.node_selector.as_ref()),
@@ -51,7 +52,20 @@ pub fn placement(body: &declare::Body, defaults: &mut Defaults) -> Placement {
         runtime_class: text!(given.runtime_class_name),
         spread,
         pack,
+        topology,
         host_network: given.host_network().value,
+    }
+}
+
+fn topology(given: &declare::Topology) -> Topology {
+    let level = |at: &At<LabelKey>| Level::new(&at.0);
+    Topology {
+        required: given.required.as_ref().map(level),
+        preferred: given.preferred.as_ref().map(level),
+        slices: given
+            .slices
+            .as_ref()
+            .and_then(|at| Some(Slices { size: plain!(at.size)?, required: at.required.as_ref().map(level)? })),
     }
 }
 

@@ -13,9 +13,9 @@ codes! {
     /// scheduler waits for all pods. Use one of them.
     Error TWO_QUEUES = "two-queues";
 
-    /// Both `spread` and `pack`
+    /// Two of `spread`, `pack` and `topology`
     ///
-    /// `spread` places the workers on different nodes, `pack` places them close together. Use one of them.
+    /// `spread` places the workers on different nodes; `pack` and `topology` place them close together. Use one of them.
     Error SPREAD_AND_PACK = "spread-and-pack";
 
     /// A user or group id under the Pod Security level `openshift`
@@ -132,6 +132,22 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
             key(field!(case.placement.spread)),
             "spread",
             "keep one of the two",
+        ),
+        both(
+            &SPREAD_AND_PACK,
+            key(field!(case.placement.topology)),
+            "`topology` and `spread` exclude each other",
+            key(field!(case.placement.spread)),
+            "spread",
+            "keep one of the two",
+        ),
+        both(
+            &SPREAD_AND_PACK,
+            key(field!(case.placement.topology)),
+            "`topology` and `pack` exclude each other",
+            key(field!(case.placement.pack)),
+            "pack",
+            "keep `topology`: its `preferred` is the same",
         ),
         both(
             &TWO_QUEUES,

@@ -3,7 +3,7 @@
 use super::{Case, key, storage};
 use crate::job::declare::{self, EnvValue};
 use crate::job::types::limits::{AGENTS_PORT, FIRST_RANK_PORT, RENDEZVOUS_PORT};
-use crate::job::types::spec::{LauncherKind, PodSecurityLevel};
+use crate::job::types::spec::{LauncherKind, Level, PodSecurityLevel};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
@@ -145,11 +145,17 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let problem = Problem::new(&PRIVILEGED_PORT, port.span, format!("only root may listen on port {}", port.0));
         problems.push(problem.hint(format!("write `{default}`, or remove `port`")).fix(port.span, default.to_string()));
     }
-    if let (Some(host), Some("kubernetes.io/hostname")) = (host_network, spec.placement.pack.as_deref()) {
-        let span = field!(case.placement.pack).map_or(host, |at| at.span);
-        let problem =
-            Problem::new(&PORT_CLASH, span, format!("workers on one node cannot share its port {}", spec.ssh.port));
-        problems.push(problem.and(host, "the network of the host").hint("remove `pack` or `hostNetwork`"));
+    let near = [
+        ("pack", field!(case.placement.pack)),
+        ("topology", field!(case.placement.topology.required)),
+        ("topology", field!(case.placement.topology.preferred)),
+    ];
+    let one_node =
+        near.into_iter().find(|(_, level)| level.is_some_and(|at| Level::new(&at.0).label == "kubernetes.io/hostname"));
+    if let (Some(host), Some((name, Some(at)))) = (host_network, one_node) {
+        let message = format!("workers on one node cannot share its port {}", spec.ssh.port);
+        let problem = Problem::new(&PORT_CLASH, at.span, message);
+        problems.push(problem.and(host, "the network of the host").hint(format!("remove `{name}` or `hostNetwork`")));
     }
     for at in metrics.into_iter().flatten().filter(|at| at.0 == u32::from(spec.ssh.port)) {
         let mut problem = Problem::new(&PORT_CLASH, at.span, format!("sshd already listens on port {}", at.0));

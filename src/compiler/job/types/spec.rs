@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 use super::KubeVersion;
 use super::quantity::Quantity;
 use super::target::Facts;
+pub use super::topology::{Level, Placer, Slices, Topology};
 
 /// Keys and values in the order they were written.
 pub type Pairs = Vec<(String, String)>;
@@ -349,7 +350,23 @@ pub struct Placement {
     pub spread: Option<String>,
     /// The topology key of the domain in which the scheduler prefers to place all workers together.
     pub pack: Option<String>,
+    pub topology: Option<Topology>,
     pub host_network: bool,
+}
+
+impl Spec {
+    /// The component that places the workers by `placement.topology`.
+    pub fn placer(&self) -> Placer {
+        let is_required = self.placement.topology.as_ref().is_some_and(|topology| topology.required.is_some());
+        match self.scheduling.gang {
+            _ if self.target.is_gang => Placer::VolcanoJob,
+            _ if self.scheduling.local_queue.is_some() => Placer::Kueue,
+            Some(Gang::Volcano) => Placer::VolcanoGroup,
+            // The PodGroup has no preferences.
+            Some(Gang::Native) if is_required => Placer::Native,
+            _ => Placer::Affinity,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default)]

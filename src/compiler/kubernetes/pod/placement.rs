@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::PodKind;
-use crate::kubernetes::meta::{Map, Selector, run_pods};
+use crate::job::valid::Placer;
+use crate::kubernetes::meta::{COMPONENT, Map, Selector, run_pods};
 use crate::plan::Plan;
 
 #[derive(Debug, Serialize)]
@@ -45,7 +46,7 @@ struct Spread<'a> {
 /// The placement of a kind of pod.
 pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Placement<'a> {
     let placement = &plan.spec.placement;
-    // `spread` and `pack` apply only to pods with ranks.
+    // `spread`, `pack` and `topology` apply only to pods with ranks.
     let if_ranks = |key: &'a Option<String>| kind.rank_group(plan).and(key.as_deref());
     let spread = if_ranks(&placement.spread).map(|key| {
         [Spread {
@@ -64,8 +65,8 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Placement<'a> {
         runtime_class_name: placement.runtime_class.as_deref(),
         node_selector: placement.node_selector.iter().map(|(key, value)| (key, value)).collect(),
         tolerations: tolerations(plan, kind),
-        affinity: match if_ranks(&placement.pack) {
-            Some(key) => Some(Cow::Owned(pack_affinity(plan, key))),
+        affinity: match near(plan).filter(|_| kind.rank_group(plan).is_some()) {
+            Some((key, is_required)) => Some(Cow::Owned(near_affinity(plan, key, is_required))),
             None => placement.affinity.as_ref().map(Cow::Borrowed),
         },
         topology_spread_constraints: spread,
@@ -100,14 +101,30 @@ pub fn dead_node_tolerations() -> impl Iterator<Item = Json> {
     )
 }
 
-/// The affinity of the spec, with an added preference for nodes near the other workers of the run.
-fn pack_affinity(plan: &Plan, key: &str) -> Json {
-    let term = json!({
-        "weight": 100,
-        "podAffinityTerm": {"topologyKey": key, "labelSelector": run_pods(plan, "worker", None)},
-    });
+/// The node label in one of whose domains the affinity of the pods places the workers, and whether it must.
+fn near(plan: &Plan) -> Option<(&str, bool)> {
+    let placement = &plan.spec.placement;
+    let topology = placement.topology.as_ref().filter(|_| plan.spec.placer() == Placer::Affinity);
+    let required = topology.and_then(|topology| topology.required.as_ref()).map(|level| (level.label.as_str(), true));
+    let preferred =
+        topology.and_then(|topology| topology.preferred.as_ref()).map(|level| (level.label.as_str(), false));
+    required.or(preferred).or_else(|| Some((placement.pack.as_deref()?, false)))
+}
+
+/// The affinity of the spec, with an added term for nodes near the other workers of the run.
+fn near_affinity(plan: &Plan, key: &str, is_required: bool) -> Json {
+    // Kubernetes places the first pod with a required term only if the term selects the pod itself. That may be a launcher.
+    let mut pods = run_pods(plan, "worker", None);
+    if is_required && plan.spec.launcher.runs_ranks {
+        pods.match_labels.remove(COMPONENT);
+    }
+    let term = json!({"topologyKey": key, "labelSelector": pods});
+    let (list, term) = match is_required {
+        true => ("requiredDuringSchedulingIgnoredDuringExecution", term),
+        false => ("preferredDuringSchedulingIgnoredDuringExecution", json!({"weight": 100, "podAffinityTerm": term})),
+    };
     let mut affinity = plan.spec.placement.affinity.clone().unwrap_or_else(|| json!({}));
-    match &mut affinity["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] {
+    match &mut affinity["podAffinity"][list] {
         Json::Array(terms) => terms.push(term),
         none => *none = json!([term]),
     }

@@ -367,6 +367,7 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         "placement.runtimeClassName" placement.runtime_class_name,
         "placement.spread" placement.spread,
         "placement.pack" placement.pack,
+        "placement.topology" placement.topology,
         "placement.hostNetwork" placement.host_network,
         "scheduling.volcanoQueue" scheduling.volcano_queue,
         "scheduling.localQueue" scheduling.local_queue,

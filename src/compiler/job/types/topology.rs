@@ -1,0 +1,58 @@
+//! The topology of the nodes: its levels, and how close together the workers run.
+
+/// How close together the workers run.
+#[derive(Debug, Clone, Default)]
+pub struct Topology {
+    pub required: Option<Level>,
+    pub preferred: Option<Level>,
+    pub slices: Option<Slices>,
+}
+
+/// Slices of workers, each of which runs in one domain.
+#[derive(Debug, Clone)]
+pub struct Slices {
+    pub size: u32,
+    pub required: Level,
+}
+
+/// A level of the topology of the nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Level {
+    /// The level as the spec names it, which is also the name of a tier of Volcano.
+    pub name: String,
+    /// The label whose values name the domains of the level.
+    pub label: String,
+}
+
+/// The words for levels, and their node labels.
+const LEVELS: [(&str, &str); 6] = [
+    ("host", "kubernetes.io/hostname"),
+    ("nvlink", "nvidia.com/gpu.clique"),
+    ("rack", "topology.kubernetes.io/rack"),
+    ("block", "topology.kubernetes.io/block"),
+    ("zone", "topology.kubernetes.io/zone"),
+    ("region", "topology.kubernetes.io/region"),
+];
+
+impl Level {
+    /// The level of a word or of a node label.
+    pub fn new(name: &str) -> Self {
+        let label = LEVELS.iter().find(|(word, _)| *word == name).map_or(name, |(_, label)| label);
+        Self { name: name.to_owned(), label: label.to_owned() }
+    }
+}
+
+/// The component that places the workers by [`Topology`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placer {
+    /// Kueue, by annotations of pod templates.
+    Kueue,
+    /// Volcano, by its Job.
+    VolcanoJob,
+    /// Volcano, by its PodGroup.
+    VolcanoGroup,
+    /// The scheduler of Kubernetes, by its PodGroup.
+    Native,
+    /// Any scheduler, by the affinity of pods.
+    Affinity,
+}
