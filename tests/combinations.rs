@@ -105,7 +105,7 @@ const FIELDS: &[(&str, &[&str])] = &[
         &[
             "nodeSelector: {pool: a100}",
             "pack: rack",
-            "topology: {preferred: block}",
+            "topology: {preferred: block, rankOrder: [block, rack]}",
             "tolerations: [{key: nvidia.com/gpu, operator: Exists}]",
         ],
     ),
@@ -293,6 +293,10 @@ impl Made {
             }
             "RoleBinding" => {
                 self.known("Role", &object["roleRef"]["name"]);
+                list(&object["subjects"]).for_each(|subject| self.known("ServiceAccount", &subject["name"]));
+            }
+            "ClusterRoleBinding" => {
+                self.known("ClusterRole", &object["roleRef"]["name"]);
                 list(&object["subjects"]).for_each(|subject| self.known("ServiceAccount", &subject["name"]));
             }
             "Role" => {

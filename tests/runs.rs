@@ -149,6 +149,8 @@ const EDITS: &[&[&str]] = &[
     &["placement.pack=rack"],
     &["placement.topology={required: rack}"],
     &["placement.topology={preferred: example.com/block}"],
+    &["placement.topology={rankOrder: [rack]}"],
+    &["placement.topology={rankOrder: [block, rack]}"],
     &["placement.topology={slices: {size: 1, required: rack}}"],
     &["placement.hostNetwork=true", "security.podSecurityLevel=privileged"],
     &["scheduling.gang=volcano"],

@@ -52,6 +52,8 @@ enum Body<'a> {
     ServiceAccount(service_account::ServiceAccount),
     Role(service_account::Role<'a>),
     RoleBinding(service_account::RoleBinding<'a>),
+    ClusterRole(service_account::Role<'a>),
+    ClusterRoleBinding(service_account::RoleBinding<'a>),
     Secret(secret::Secret<'a>),
     /// The generated fields and the volume source of the user.
     PersistentVolume {
@@ -91,6 +93,8 @@ impl<'a> Object<'a> {
             Body::ServiceAccount(_) => ("v1", "ServiceAccount"),
             Body::Role(_) => ("rbac.authorization.k8s.io/v1", "Role"),
             Body::RoleBinding(_) => ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+            Body::ClusterRole(_) => ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+            Body::ClusterRoleBinding(_) => ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
             Body::Secret(_) => ("v1", "Secret"),
             Body::PersistentVolume { .. } => ("v1", "PersistentVolume"),
             Body::PersistentVolumeClaim { .. } => ("v1", "PersistentVolumeClaim"),
@@ -153,6 +157,7 @@ pub fn build<'a>(
     objects.extend(service::build(plan));
     objects.push(config_map::scripts(plan, files));
     objects.extend(config_map::code(plan));
+    objects.extend(service_account::cluster_role(plan));
     objects.extend(account.then(|| service_account::role(plan)));
     objects.extend(account.then(|| service_account::binding(plan)));
     objects.extend(pod_group::build(plan));

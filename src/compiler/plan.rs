@@ -16,7 +16,7 @@ use std::borrow::Cow;
 pub use crate::job::limits::RENDEZVOUS_PORT;
 use crate::job::limits::{MAX_CONFIG_MAP, json_size};
 use crate::job::target::SshKeys;
-use crate::job::valid::{CodeSource, Group, LauncherKind, LauncherPod, Mpi, Spec, VolumeSource};
+use crate::job::valid::{CodeSource, Group, LauncherKind, LauncherPod, Mpi, Spec, Topology, VolumeSource};
 
 pub use hosts::role;
 pub use level::Level;
@@ -243,6 +243,11 @@ impl Plan {
             Shape::StatefulSet => self.launcher_pod(),
             Shape::IndexedJob | Shape::Agents => self.teams[0].workload.clone(),
         })
+    }
+
+    /// Whether the pods read the labels of their nodes, for the order of the ranks.
+    pub fn reads_nodes(&self) -> bool {
+        self.spec.placement.topology.as_ref().is_some_and(Topology::reads_nodes)
     }
 
     /// Whether khorovod creates the ssh keys, and not an operator.

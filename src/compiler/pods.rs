@@ -211,6 +211,9 @@ pub fn files(plan: &Plan) -> Vec<File> {
     if has_access {
         files.extend(scripts!["guard.sh"]);
     }
+    if plan.spec.placement.topology.as_ref().is_some_and(|topology| !topology.rank_order.is_empty()) {
+        files.extend(scripts!["topology.sh"]);
+    }
     if plan.shape == Shape::IndexedJob {
         files.extend(scripts!["indexed.sh"]);
     } else if plan.scales() {

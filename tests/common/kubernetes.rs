@@ -18,6 +18,8 @@ pub fn is_of_its_type(object: &Json, place: &str) -> bool {
         "Service" => strict::<core::Service>,
         "Role" => strict::<rbac::Role>,
         "RoleBinding" => strict::<rbac::RoleBinding>,
+        "ClusterRole" => strict::<rbac::ClusterRole>,
+        "ClusterRoleBinding" => strict::<rbac::ClusterRoleBinding>,
         "StatefulSet" => strict::<apps::StatefulSet>,
         "Job" if object["apiVersion"] == "batch/v1" => strict::<batch::Job>,
         _ => return false,

@@ -102,3 +102,29 @@ fn longest_names_have_room() {
         assert_eq!(too_long.list[0].code.name, "name-too-long");
     }
 }
+
+/// The fields as in Volcano 1.14 and newer.
+#[test]
+fn a_volcano_job_has_the_topology_of_its_workers() {
+    let volcano = |topology: &str| {
+        let spec = format!("  workers: {{replicas: 8}}\n  placement: {{topology: {{{topology}}}}}\n");
+        let all = objects(&render(&job("near", &spec), targets::VOLCANO).unwrap());
+        all.into_iter().find(|object| object["kind"] == "Job").unwrap()["spec"].clone()
+    };
+    let required = volcano("required: rack, slices: {size: 4, required: example.com/leaf}");
+    assert_eq!(required["networkTopology"], json!({"mode": "hard", "highestTierName": "rack"}));
+    assert_eq!(required["tasks"][0].get("partitionPolicy"), None, "the launcher is no worker");
+    assert_eq!(
+        required["tasks"][1]["partitionPolicy"],
+        json!({
+            "totalPartitions": 2,
+            "partitionSize": 4,
+            "minPartitions": 0,
+            "networkTopology": {"mode": "hard", "highestTierName": "example.com/leaf"},
+        })
+    );
+    let preferred = volcano("preferred: rack");
+    assert_eq!(preferred["networkTopology"], json!({"mode": "soft"}));
+    assert_eq!(preferred["tasks"][1].get("partitionPolicy"), None);
+    assert!(preferred["tasks"][1]["template"]["spec"].get("affinity").is_none());
+}

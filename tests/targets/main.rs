@@ -104,7 +104,7 @@ fn what_examples_become() {
         (targets::JOB_SET, "torchrun"),
         (targets::TRAIN_JOB, "kueue"),
         (targets::TRAIN_JOB, "torchrun"),
-        (targets::VOLCANO, "topology"),
+        (targets::JOB_SET, "topology"),
         (targets::VOLCANO, "gang"),
         (targets::VOLCANO, "indexed-job"),
     ];

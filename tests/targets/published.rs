@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
-use super::{examples, objects, operators, render};
+use super::{examples, job, objects, operators, render};
 
 /// The published schema of each kind, which rejects unknown fields; empty without a folder.
 fn published() -> Vec<(String, String, Json)> {
@@ -53,6 +53,19 @@ fn close(schema: &mut Json) {
     }
 }
 
+/// Jobs with fields that no example has for its target.
+const UNUSUAL: &[(&str, &str)] = &[
+    (
+        "slices",
+        "  workers: {replicas: 8}\n  placement: {topology: {required: block, slices: {size: 4, required: rack}}}\n",
+    ),
+    ("near", "  workers: {replicas: 8}\n  placement: {topology: {preferred: rack}}\n"),
+    (
+        "gang-near",
+        "  workers: {replicas: 8}\n  scheduling: {gang: volcano}\n  placement: {topology: {required: rack}}\n",
+    ),
+];
+
 #[test]
 fn published_types_take_every_example() {
     let types = published();
@@ -62,7 +75,9 @@ fn published_types_take_every_example() {
     }
     let mut judged = 0;
     for target in operators() {
-        for (name, text) in examples() {
+        for (name, text) in
+            examples().into_iter().chain(UNUSUAL.iter().map(|(name, spec)| ((*name).to_owned(), job(name, spec))))
+        {
             let Ok(rendered) = render(&text, target) else { continue };
             for object in objects(&rendered) {
                 let of = |(version, kind, _): &&(String, String, Json)| {

@@ -249,6 +249,13 @@ pub fn variants() -> Vec<(&'static str, Spec)> {
                 spec.placement.topology = Some(Topology { required: Some(Level::new("rack")), ..Topology::default() });
             }),
         ),
+        (
+            "rank order",
+            spec(|spec| {
+                let rank_order = vec![Level::new("rack")];
+                spec.placement.topology = Some(Topology { rank_order, ..Topology::default() });
+            }),
+        ),
         ("no access", indexed(|spec| spec.security.api_access = false)),
         ("suspend", indexed(|spec| spec.scheduling.suspend = true)),
         ("openshift", level(PodSecurityLevel::OpenShift, None, None)),

@@ -18,6 +18,8 @@ pub const SPEC: &str = "khorovod.dev/spec";
 pub const SPEC_OMITTED: &str = "khorovod.dev/spec-omitted";
 /// The annotation that names the target of the current run. Plain objects do not have it.
 pub const TARGET: &str = "khorovod.dev/target";
+/// The label with the namespace of a job, on objects outside of namespaces.
+pub const NAMESPACE: &str = "khorovod.dev/namespace";
 pub const GROUP: &str = "khorovod.dev/group";
 const NAME: &str = "app.kubernetes.io/name";
 pub const COMPONENT: &str = "app.kubernetes.io/component";

@@ -165,7 +165,7 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
 
 /// Adds the annotations from which Kueue reads the topology of a set of pods.
 fn kueue_topology<'a>(topology: &'a Topology, annotations: &mut Map<'a>) {
-    let Topology { required, preferred, slices } = topology;
+    let Topology { required, preferred, slices, rank_order: _ } = topology;
     for (key, level) in [
         ("kueue.x-k8s.io/podset-required-topology", required.as_ref()),
         ("kueue.x-k8s.io/podset-preferred-topology", preferred.as_ref()),

@@ -2,10 +2,13 @@
 //! StatefulSets, to read and end its own Job, and to read which workers have an address. The workers have the same
 //! account, because the first workers release the GPUs if no launcher runs any more. These objects are rendered unless
 //! `security.apiAccess` is false, the workers are kept, or the spec sets `security.serviceAccountName`.
+//!
+//! If the order of the ranks depends on labels of nodes, a ClusterRole and a ClusterRoleBinding permit the pods to read nodes.
+//! They belong to the job, not to the run, so that runs leave no objects outside the namespace behind.
 
 use serde::Serialize;
 
-use super::meta::{Metadata, Text};
+use super::meta::{Metadata, NAMESPACE, Text};
 use super::{Body, Object};
 use crate::plan::Plan;
 
@@ -25,6 +28,7 @@ pub struct Role<'a> {
 struct Rule<'a> {
     api_groups: [&'static str; 1],
     resources: [&'static str; 1],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     resource_names: Vec<Text<'a>>,
     verbs: &'static [&'static str],
 }
@@ -92,6 +96,16 @@ pub fn role(plan: &Plan) -> Object<'_> {
     )
 }
 
+/// The subject of the bindings: the ServiceAccount of the run.
+fn subject(plan: &Plan) -> Subject<'_> {
+    Subject { kind: "ServiceAccount", name: plan.stem().into(), namespace: namespace(plan) }
+}
+
+/// The namespace of the ServiceAccount. The API server requires it in a subject, and neither it nor kubectl sets a default.
+fn namespace(plan: &Plan) -> &str {
+    plan.spec.namespace.as_deref().unwrap_or("default")
+}
+
 /// The RoleBinding.
 pub fn binding(plan: &Plan) -> Object<'_> {
     Object::new(
@@ -99,12 +113,32 @@ pub fn binding(plan: &Plan) -> Object<'_> {
         Metadata::of_run(plan, plan.stem()).component("launcher"),
         Body::RoleBinding(RoleBinding {
             role_ref: RoleRef { api_group: "rbac.authorization.k8s.io", kind: "Role", name: plan.stem().into() },
-            subjects: [Subject {
-                kind: "ServiceAccount",
-                name: plan.stem().into(),
-                // The API server requires the namespace of a subject, and neither it nor kubectl sets a default.
-                namespace: plan.spec.namespace.as_deref().unwrap_or("default"),
-            }],
+            subjects: [subject(plan)],
         }),
     )
+}
+
+/// The ClusterRole and the ClusterRoleBinding, if the pods read nodes.
+pub fn cluster_role(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
+    const ORIGIN: &str = "spec.placement.topology.rankOrder";
+    let name = || ["khorovod-", namespace(plan), "-", &plan.spec.name].concat();
+    let metadata = move || {
+        let mut metadata = Metadata::of_job(plan, name());
+        metadata.namespace = None;
+        metadata.labels.set(NAMESPACE, namespace(plan));
+        metadata
+    };
+    let objects = (wanted(plan) && plan.reads_nodes()).then(|| {
+        let rule = Rule { api_groups: [""], resources: ["nodes"], resource_names: Vec::new(), verbs: &["get"] };
+        let role_ref = RoleRef { api_group: "rbac.authorization.k8s.io", kind: "ClusterRole", name: name().into() };
+        [
+            Object::new(ORIGIN, metadata(), Body::ClusterRole(Role { rules: vec![rule] })),
+            Object::new(
+                ORIGIN,
+                metadata(),
+                Body::ClusterRoleBinding(RoleBinding { role_ref, subjects: [subject(plan)] }),
+            ),
+        ]
+    });
+    objects.into_iter().flatten()
 }

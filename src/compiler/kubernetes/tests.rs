@@ -5,7 +5,7 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolume, PersistentVolumeClaim, Secret, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
-use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
@@ -72,6 +72,8 @@ fn every_object_round_trips_through_the_types_of_kubernetes() {
                 "ServiceAccount" => round_trips::<ServiceAccount>(&object),
                 "Role" => round_trips::<Role>(&object),
                 "RoleBinding" => round_trips::<RoleBinding>(&object),
+                "ClusterRole" => round_trips::<ClusterRole>(&object),
+                "ClusterRoleBinding" => round_trips::<ClusterRoleBinding>(&object),
                 "Secret" => round_trips::<Secret>(&object),
                 "PersistentVolume" => round_trips::<PersistentVolume>(&object),
                 "PersistentVolumeClaim" => round_trips::<PersistentVolumeClaim>(&object),
@@ -121,6 +123,7 @@ fn topology(required: Option<&str>, preferred: Option<&str>, slices: Option<&str
         required: required.map(Level::new),
         preferred: preferred.map(Level::new),
         slices: slices.map(|level| Slices { size: 2, required: Level::new(level) }),
+        rank_order: Vec::new(),
     }
 }
 
@@ -211,6 +214,40 @@ fn without_a_scheduler_for_topologies_pods_are_placed_by_their_affinity() {
     }
     let preferred = affinity(false, topology(None, Some("rack"), None), "StatefulSet");
     assert_eq!(preferred["preferredDuringSchedulingIgnoredDuringExecution"][0]["weight"], 100);
+}
+
+#[test]
+fn only_a_rank_order_of_node_labels_reads_nodes() {
+    let render = |namespace: Option<&str>, levels: &[&str], account: Option<&str>| {
+        objects(spec(|spec| {
+            spec.namespace = namespace.map(str::to_owned);
+            spec.security.service_account = account.map(str::to_owned);
+            let rank_order = levels.iter().map(|level| Level::new(level)).collect();
+            spec.placement.topology = Some(Topology { rank_order, ..Topology::default() });
+        }))
+    };
+    let has_role = |objects: &[Json]| objects.iter().any(|object| object["kind"] == "ClusterRole");
+    assert!(!has_role(&render(None, &["region", "topology.kubernetes.io/zone"], None)));
+    assert!(!has_role(&render(None, &["rack"], Some("trainer"))), "the user grants it to their own account");
+    for (given, name, namespace) in
+        [(None, "khorovod-default-mnist", "default"), (Some("team-a"), "khorovod-team-a-mnist", "team-a")]
+    {
+        let objects = render(given, &["zone", "rack"], None);
+        for kind in ["ClusterRole", "ClusterRoleBinding"] {
+            let metadata = &find(&objects, kind)["metadata"];
+            assert_eq!(metadata["name"], name);
+            assert_eq!(metadata["labels"]["khorovod.dev/namespace"], namespace);
+            // Runs would leave such objects behind.
+            assert!(metadata.get("namespace").is_none() && metadata["labels"].get(meta::RUN).is_none());
+        }
+        let rules = &find(&objects, "ClusterRole")["rules"];
+        assert_eq!(*rules, json!([{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}]));
+        let account = &find(&objects, "ServiceAccount")["metadata"]["name"];
+        assert_eq!(
+            find(&objects, "ClusterRoleBinding")["subjects"],
+            json!([{"kind": "ServiceAccount", "name": account, "namespace": namespace}])
+        );
+    }
 }
 
 #[test]

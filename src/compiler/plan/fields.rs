@@ -451,13 +451,15 @@ fn placement(list: &mut List, placement: &Placement) {
     list.optional("placement.runtimeClassName", runtime_class.as_ref());
     list.optional("placement.spread", spread.as_ref());
     list.optional("placement.pack", pack.as_ref());
-    if let Some(Topology { required, preferred, slices }) = topology {
+    if let Some(Topology { required, preferred, slices, rank_order }) = topology {
         list.optional("placement.topology.required", required.as_ref().map(|level| &level.name));
         list.optional("placement.topology.preferred", preferred.as_ref().map(|level| &level.name));
         if let Some(Slices { size, required }) = slices {
             list.run("placement.topology.slices.size", size);
             list.run("placement.topology.slices.required", &required.name);
         }
+        let levels: Vec<&str> = rank_order.iter().map(|level| level.name.as_str()).collect();
+        list.optional("placement.topology.rankOrder", Some(levels.join(" ")).filter(|levels| !levels.is_empty()));
     }
     list.run("placement.hostNetwork", host_network);
 }

@@ -14,6 +14,8 @@ pub struct Level {
 /// Whether a patch may change a pod.
 fn reaches_pods(patch: &Patch) -> bool {
     const NO_PODS: &[&str] = &[
+        "ClusterRole",
+        "ClusterRoleBinding",
         "ConfigMap",
         "NetworkPolicy",
         "PersistentVolume",

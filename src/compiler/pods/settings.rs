@@ -116,8 +116,16 @@ pub fn job(plan: &Plan) -> String {
         let prefix = if spec.observability.rank_prefix { "yes" } else { "''" };
         [("gpus", spec.groups[0].gpus.to_string()), ("rank_prefix", prefix.to_owned())]
     });
+    // The node labels by which the hosts are sorted, the outermost level first.
+    let rank_order = spec
+        .placement
+        .topology
+        .iter()
+        .filter(|topology| !topology.rank_order.is_empty())
+        .map(|topology| ("rank_order", array(topology.rank_order.iter().map(|level| word(&level.label)))));
     let settings = settings
         .into_iter()
+        .chain(rank_order)
         .chain(timeout)
         .chain(processes.into_iter().flatten())
         .chain(health(plan))

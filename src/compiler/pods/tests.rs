@@ -60,6 +60,10 @@ fn plans() -> Vec<Plan> {
                 Some(Elastic { min_replicas: 1, max_replicas: 4, cooldown: None, timeout: 600, reset_limit: None });
         }),
         changed(|plan| {
+            let rank_order = vec![Level::new("rack")];
+            plan.spec.placement.topology = Some(Topology { rank_order, ..Topology::default() });
+        }),
+        changed(|plan| {
             plan.spec.lifecycle.stall =
                 Some(Stall { timeout: 60, file: None, metric: None, retries: true, evidence: None });
         }),
@@ -153,6 +157,7 @@ fn shared_variables_have_an_owner() {
             "s3.sh",
             "relay.sh",
             "stall.sh",
+            "topology.sh",
             "worker.sh",
             "health.sh",
             "status.sh",

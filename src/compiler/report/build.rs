@@ -167,7 +167,7 @@ fn placement(plan: &Plan) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(placement.spread.as_ref().map(|key| format!("spread over {key} (preferred)")));
     parts.extend(placement.pack.as_ref().map(|key| format!("packed within one {key} (preferred)")));
-    if let Some(Topology { required, preferred, slices }) = &placement.topology {
+    if let Some(Topology { required, preferred, slices, rank_order }) = &placement.topology {
         let by = match plan.spec.placer() {
             Placer::Kueue => "by Kueue",
             Placer::VolcanoJob | Placer::VolcanoGroup => "by Volcano",
@@ -179,6 +179,10 @@ fn placement(plan: &Plan) -> String {
         parts.extend(slices.as_ref().map(|Slices { size, required }| {
             format!("each {size} workers in one {} (required, {by})", required.label)
         }));
+        if !rank_order.is_empty() {
+            let levels: Vec<&str> = rank_order.iter().map(|level| level.label.as_str()).collect();
+            parts.push(format!("ranks in the order of {}", levels.join(", then ")));
+        }
     }
     parts.extend(placement.node_selector.iter().map(|(key, value)| format!("only nodes with {key}={value}")));
     if placement.affinity.is_some() {
@@ -361,6 +365,14 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
             Egress::Private => notes.push(
                 "egress: the NetworkPolicy allows only private addresses; check that the API server has one".to_owned(),
             ),
+        }
+    }
+    if let Some(topology) = spec.placement.topology.as_ref().filter(|topology| !topology.rank_order.is_empty()) {
+        notes.push("rank order: the launcher sorts the workers when it has found them, so this plan cannot name the hosts of ranks".to_owned());
+        if topology.reads_nodes() && spec.security.service_account.is_none() {
+            notes.push(
+                "rank order: a ClusterRole lets the pods read nodes; you need the permission to create it".to_owned(),
+            );
         }
     }
     if let Some(gang) = spec.scheduling.gang {

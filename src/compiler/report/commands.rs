@@ -30,7 +30,7 @@ pub fn commands(plan: &Plan, description: &Description, objects: &[Object], pods
     };
     Commands {
         follow: format!("kubectl logs{namespace} -f {logs}"),
-        delete: format!("kubectl delete{namespace} -l {job} {}", kinds(objects)),
+        delete: format!("kubectl delete{namespace} -l {job} {}{}", kinds(objects), delete_outside(plan, objects)),
     }
 }
 
@@ -41,9 +41,25 @@ fn kinds(objects: &[Object]) -> String {
     for Object { kind, api_group, .. } in objects {
         let kind = kind.to_lowercase();
         let resource = if api_group.contains('.') && kind == "job" { format!("{kind}.{api_group}") } else { kind };
-        if !kinds.contains(&resource) && !resource.starts_with("persistentvolume") {
+        if !kinds.contains(&resource) && !resource.starts_with("persistentvolume") && !is_outside(&resource) {
             kinds.push(resource);
         }
     }
     kinds.join(",")
+}
+
+/// Whether objects of this kind are outside of namespaces, where another job may have the same name.
+fn is_outside(kind: &str) -> bool {
+    kind.to_lowercase().starts_with("clusterrole")
+}
+
+/// The command that deletes the objects outside of namespaces, after another command. Empty if the job has none.
+fn delete_outside(plan: &Plan, objects: &[Object]) -> String {
+    if !objects.iter().any(|object| is_outside(&object.kind)) {
+        return String::new();
+    }
+    let (job, namespace) = (&plan.spec.name, plan.spec.namespace.as_deref().unwrap_or("default"));
+    format!(
+        " && kubectl delete -l khorovod.dev/job={job},khorovod.dev/namespace={namespace} clusterrole,clusterrolebinding"
+    )
 }

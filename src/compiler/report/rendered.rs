@@ -239,7 +239,7 @@ fn consequence_of(kind: &str, found: &Difference, is_of_new_run: bool, new: &Jso
             }
         }
         "PersistentVolumeClaim" if !is_metadata => Consequence::Refused,
-        "RoleBinding" if path.starts_with("roleRef") && !is_of_new_run => Consequence::Refused,
+        "RoleBinding" | "ClusterRoleBinding" if path.starts_with("roleRef") && !is_of_new_run => Consequence::Refused,
         "Job" if starts_with_any(&limits) => Consequence::InPlace,
         _ if is_of_new_run && is_metadata => Consequence::InPlace,
         _ if is_of_new_run => Consequence::NewRun,

@@ -44,6 +44,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(0.1)
         if self.path == "/apply" and account == "admin":
             return self.cluster.apply(body)
+        if self.path.startswith("/api/v1/nodes/"):
+            return self.node(self.path.removeprefix("/api/v1/nodes/"), account, verb)
         found = NAMED.fullmatch(self.path.split("?")[0])
         if not found:
             raise Refused(404, f"no such path: {self.path}")
@@ -56,6 +58,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refused(403, f'{resource} "{name}" is forbidden: User "{who}" {what}')
         with self.cluster.lock:
             return self.act(verb, resource, name, sub, json.loads(body) if body else {})
+
+    def node(self, name, account, verb):
+        if account != "admin" and not self.cluster.may_cluster(account, verb, "nodes"):
+            raise Refused(403, f'nodes "{name}" is forbidden: cannot {verb} resource "nodes" at the cluster scope')
+        # An annotation of a real node may contain another object as text.
+        notes = {"note": json.dumps({"labels": {"topology.kubernetes.io/rack": "wrong"}})}
+        labels = {"kubernetes.io/hostname": name, **self.cluster.node_labels(name)}
+        return {"kind": "Node", "metadata": {"annotations": notes, "labels": labels, "name": name}, "spec": {}}
 
     def act(self, verb, resource, name, sub, body):
         if resource == "pods" and verb == "delete":

@@ -112,6 +112,23 @@ class Cluster:
                     return True
         return False
 
+    def may_cluster(self, account, verb, resource):
+        """The rights of a pod's account outside of namespaces, from the existing ClusterRoles."""
+        subject = {"kind": "ServiceAccount", "name": account, "namespace": self.namespace}
+        roles = [self.find("ClusterRole", binding["roleRef"]["name"]) for (kind, _), binding in self.objects.items()
+                 if kind == "ClusterRoleBinding" and subject in binding["subjects"]]
+        return any(verb in rule["verbs"] and resource in rule["resources"] for role in roles if role for rule in role["rules"])
+
+    def node_labels(self, node):
+        """The labels of a node, from the lines `POD KEY=VALUE...` in WORK/nodes: each pod has a node of its own."""
+        labels = {}
+        if os.path.exists(f"{self.work}/nodes"):
+            with open(f"{self.work}/nodes", encoding="utf-8") as file:
+                for pod, *pairs in (line.split() for line in file):
+                    if node == f"node-of-{pod}":
+                        labels.update(pair.split("=", 1) for pair in pairs)
+        return labels
+
     def records(self):
         """Hosts that a case runs in addition to the pods: lines `HOST ADDRESS` in WORK/names."""
         if not os.path.exists(f"{self.work}/names"):

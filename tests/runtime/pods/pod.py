@@ -48,7 +48,10 @@ class Pod:
         labels = re.fullmatch(r"metadata\.(labels|annotations)\['(.*)'\]", path)
         if labels:
             job = {"controller-uid": self.owner.uid, "batch.kubernetes.io/job-completion-index": str(self.index)}
-            known = {**self.meta.get(labels[1], {}), **(job if self.owner.uid else {})}
+            # Kubernetes 1.35 and newer copies these labels of the node.
+            copied = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+            node = {key: value for key, value in self.cluster.node_labels(f"node-of-{self.short}").items() if key in copied}
+            known = {**self.meta.get(labels[1], {}), **node, **(job if self.owner.uid else {})}
             return known.get(labels[2], "")
         return {
             "metadata.name": self.name,

@@ -42,6 +42,8 @@ shape! {
         "preferred" preferred: LabelKey, example "block";
         /// Slices of workers, each of which runs in one domain. Only with `scheduling.localQueue` or the target `volcano`.
         "slices" slices: TopologySlices, example json!({"size": 4, "required": "rack"});
+        /// Levels, the outermost first, by which the hosts of the ranks are sorted, so that ranks with near numbers run near each other. With `zone` and `region` alone, the pods read their own labels. Any other level needs the permission to read nodes, which khorovod then renders as a ClusterRole. Not with torchrun, jax and tensorflow, and not for elastic jobs.
+        "rankOrder" rank_order: Vec<At<LabelKey>>, example json!(["block", "rack"]);
     }
 }
 
@@ -452,6 +454,8 @@ choice! {
         "Service" => "Service", "The DNS names of the pods.";
         "Role" => "Role", "The permissions of the launcher.";
         "RoleBinding" => "RoleBinding", "The account that has them.";
+        "ClusterRole" => "ClusterRole", "The permission to read nodes, for `placement.topology.rankOrder`.";
+        "ClusterRoleBinding" => "ClusterRoleBinding", "The account that has it.";
         "PodGroup" => "PodGroup", "The gang.";
         "StatefulSet" => "StatefulSet", "The workers.";
         "Job" => "Job", "The launcher, or the whole job.";

@@ -41,7 +41,8 @@ pub fn placement(body: &declare::Body, defaults: &mut Defaults) -> Placement {
     let pack = text!(given.pack);
     let topology = given.topology.as_ref().map(|at| topology(at));
     let spread = match (&pack, &topology) {
-        (Some(_), _) | (_, Some(_)) => None,
+        (Some(_), _) => None,
+        (_, Some(topology)) if topology.places() => None,
         _ => Some(defaults.take("placement.spread", given.spread().remark(", softly")).0),
     };
     Placement {
@@ -66,6 +67,7 @@ fn topology(given: &declare::Topology) -> Topology {
             .slices
             .as_ref()
             .and_then(|at| Some(Slices { size: plain!(at.size)?, required: at.required.as_ref().map(level)? })),
+        rank_order: items(given.rank_order.as_ref()).map(|level| Level::new(&level.0)).collect(),
     }
 }
 

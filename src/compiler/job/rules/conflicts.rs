@@ -110,6 +110,8 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
     let spec = case.spec;
     let gang = key(field!(case.scheduling.gang)).filter(|_| spec.scheduling.gang.is_some());
     let kueue = key(field!(case.scheduling.local_queue));
+    let near = key(field!(case.placement.topology))
+        .filter(|_| spec.placement.topology.as_ref().is_some_and(|topology| topology.places()));
     let both = |code, at: Option<Span>, message, other: Option<Span>, label, hint| {
         conflict(code, at.filter(|_| other.is_some()), message, (other, label), hint)
     };
@@ -135,7 +137,7 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
         ),
         both(
             &SPREAD_AND_PACK,
-            key(field!(case.placement.topology)),
+            near,
             "`topology` and `spread` exclude each other",
             key(field!(case.placement.spread)),
             "spread",
@@ -143,7 +145,7 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
         ),
         both(
             &SPREAD_AND_PACK,
-            key(field!(case.placement.topology)),
+            near,
             "`topology` and `pack` exclude each other",
             key(field!(case.placement.pack)),
             "pack",
@@ -304,6 +306,13 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
         row(key(field!(case.launcher.image)), "launcher.image", is_separate, own_pod),
         row(key(field!(case.launcher.cpu)), "launcher.cpu", has_resources, own_resources),
         row(key(field!(case.launcher.memory)), "launcher.memory", has_resources, own_resources),
+        row(
+            key(field!(case.placement.topology.rank_order)),
+            "placement.topology.rankOrder",
+            !kind.has_agents() && spec.elastic.is_none() || !spec.target.has_pods,
+            "ssh and a fixed number of workers: torchrun, jax and tensorflow number the ranks by the index of their pod, which Kueue \
+             assigns along the topology, and elastic Horovod by when a worker joins",
+        ),
         row(
             key(field!(case.scheduling.volcano_queue)),
             "scheduling.volcanoQueue",

@@ -1,7 +1,9 @@
 //! Rules about `placement.topology`.
 
+use super::cluster::KUBE_VERSION;
 use super::{Case, key};
-use crate::job::types::spec::Placer;
+use crate::job::types::KubeVersion;
+use crate::job::types::spec::{Placer, Topology};
 use crate::problem::{Problem, codes};
 
 codes! {
@@ -9,7 +11,8 @@ codes! {
     ///
     /// `placement.topology` needs at least one of its fields, and only one of `required` and `preferred`. Slices need Kueue
     /// (`scheduling.localQueue`) or the target `volcano`, and their size must divide the number of workers: no other scheduler
-    /// places parts of a job.
+    /// places parts of a job. Pods read the labels of nodes for `rankOrder` only as plain objects, with `security.apiAccess` and
+    /// without `lifecycle.keepWorkers`; the levels `zone` and `region` need no permission.
     Error TOPOLOGY = "topology";
 }
 
@@ -23,11 +26,13 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let problem = Problem::new(&TOPOLOGY, preferred.key, message).and(required.key, "required");
         problems.push(problem.hint("keep one of the two"));
     }
-    if given.required.is_none() && given.preferred.is_none() && given.slices.is_none() {
+    let has_order = given.rank_order.as_ref().is_some_and(|levels| !levels.is_empty());
+    if given.required.is_none() && given.preferred.is_none() && given.slices.is_none() && !has_order {
         let problem = Problem::new(&TOPOLOGY, given.span, "`topology` is empty");
         problems.push(problem.hint("add `required: rack`, or another level"));
     }
     slices(case, problems);
+    rank_order(case, problems);
 }
 
 fn slices(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -50,5 +55,35 @@ fn slices(case: &Case<'_>, problems: &mut Vec<Problem>) {
             problem = problem.and(workers, "the number of workers");
         }
         problems.push(problem.hint("change `size` or the number of workers"));
+    }
+}
+
+fn rank_order(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let spec = case.spec;
+    let Some(at) = field!(case.placement.topology.rank_order).filter(|levels| !levels.is_empty()) else { return };
+    if !spec.target.has_pods || !case.could_read(&["security", "lifecycle"]) {
+        return;
+    }
+    let needs = KubeVersion::new(35);
+    if spec.placement.topology.as_ref().is_some_and(Topology::reads_nodes) {
+        // The condition of `Plan::own_job`.
+        let why = [
+            (!spec.target.own_workloads, "the pods of an operator have no permissions", "leave `--target` out"),
+            (!spec.security.api_access, "`security.apiAccess` is false", "remove `apiAccess`"),
+            (spec.lifecycle.keep_workers, "`lifecycle.keepWorkers` is true", "remove `keepWorkers`"),
+        ];
+        if let Some((_, reason, hint)) = why.into_iter().find(|(is_so, ..)| *is_so) {
+            let message = format!("`rankOrder` reads the labels of nodes, which the pods may not: {reason}");
+            let problem = Problem::new(&TOPOLOGY, at.key, message);
+            problems.push(problem.hint(format!("{hint}, or use only the levels `zone` and `region`")));
+        }
+    } else if case.kube_version < needs {
+        let version = case.kube_version;
+        let message = format!(
+            "pods have the labels of their zone and region since Kubernetes {needs}, and `--kube-version` is {version}"
+        );
+        let problem = Problem::new(&KUBE_VERSION, at.key, message);
+        problems
+            .push(problem.hint("use a newer `--kube-version`, or add a level of the nodes, such as `rack` or `host`"));
     }
 }

@@ -6,7 +6,24 @@ pub struct Topology {
     pub required: Option<Level>,
     pub preferred: Option<Level>,
     pub slices: Option<Slices>,
+    /// The levels by which the hosts of the ranks are sorted, the outermost first.
+    pub rank_order: Vec<Level>,
 }
+
+impl Topology {
+    /// Whether the scheduler places the workers by it.
+    pub fn places(&self) -> bool {
+        self.required.is_some() || self.preferred.is_some() || self.slices.is_some()
+    }
+
+    /// Whether the order of the ranks needs labels that only nodes have. Kubernetes copies the zone and the region to pods.
+    pub fn reads_nodes(&self) -> bool {
+        self.rank_order.iter().any(|level| !POD_LABELS.contains(&level.label.as_str()))
+    }
+}
+
+/// The labels of nodes that Kubernetes 1.35 and newer copies to pods.
+const POD_LABELS: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
 
 /// Slices of workers, each of which runs in one domain.
 #[derive(Debug, Clone)]

@@ -213,6 +213,12 @@ fn amounts(resources: &Resources) -> Option<Amounts<'_>> {
 const OWN_FIELDS: [(&str, &str); 3] =
     [("KHOROVOD_POD_UID", "metadata.uid"), ("KHOROVOD_POD_IP", "status.podIP"), ("KHOROVOD_NODE_IP", "status.hostIP")];
 
+/// Variables with the labels that Kubernetes 1.35 and newer copies from the node to the pod.
+const POD_DOMAINS: [(&str, &str); 2] = [
+    ("KHOROVOD_ZONE", "metadata.labels['topology.kubernetes.io/zone']"),
+    ("KHOROVOD_REGION", "metadata.labels['topology.kubernetes.io/region']"),
+];
+
 /// The environment: the generated variables, then those of the user. A generated variable that the user sets is left out.
 fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
     let user_env = &plan.spec.env;
@@ -228,7 +234,13 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
     // contains the uid exists in every version of Kubernetes.
     let launches = !matches!(kind, PodKind::Worker(_)) && !plan.uploads().is_empty();
     let job_field = launches.then_some(("KHOROVOD_JOB_UID", "metadata.labels['controller-uid']"));
-    let own_fields = OWN_FIELDS.into_iter().chain(job_field).map(|(name, field_path)| Env {
+    let rank_order =
+        plan.spec.placement.topology.as_ref().filter(|topology| runs_ranks && !topology.rank_order.is_empty());
+    let place = rank_order.into_iter().flat_map(|topology| match topology.reads_nodes() {
+        true => &[("KHOROVOD_NODE_NAME", "spec.nodeName")][..],
+        false => &POD_DOMAINS,
+    });
+    let own_fields = OWN_FIELDS.iter().chain(place).copied().chain(job_field).map(|(name, field_path)| Env {
         name,
         value: None,
         value_from: Some(ValueFrom::Field { field_path }),

@@ -33,11 +33,15 @@ is_avoided() {
   ((${faults[${nodes[$1]:--}]:-0} > 1)) || [[ ${verdicts[$1]:-} == "suspect ${instances[$1]:-}" ]]
 }
 
+# topology.sh redefines these two.
+near_first() { others=("${candidates[@]}"); }
+order_hosts() { :; }
+
 # Keeps each host of the last attempt that is usable, and replaces each other one by another worker of its group, so that the
 # ranks of the other hosts stay where their data is.
 declare -A faults=()
 choose_hosts() {
-  local index host other
+  local index host other others
   local -A taken=()
   [[ -z $max_workers ]] || return 0
   for host in "${hosts[@]}"; do
@@ -47,7 +51,8 @@ choose_hosts() {
   for index in "${!hosts[@]}"; do
     host=${hosts[index]}
     [[ -z ${taken[$host]:-} ]] || continue
-    for other in "${candidates[@]}"; do
+    near_first "$host"
+    for other in "${others[@]}"; do
       [[ ${team_of[$other]} == "${team_of[$host]}" && -z ${taken[$other]:-} ]] || continue
       if ! is_usable "$other" || is_avoided "$other"; then continue; fi
       log "$other takes the place of $host$(! is_usable "$host" || [[ -n ${reasons[$host]:-} ]] || echo ", whose node ${nodes[$host]} failed ${faults[${nodes[$host]}]} times")"
@@ -93,10 +98,10 @@ domain=$(
 )
 
 # find_missing HOST...: fills `missing` with the hosts that do not answer, and for the others `answers` with their MPI,
-# `addresses`, `nodes`, `instances` (which change if the pod or its container starts again) and `leaving`. With `by_address`
+# `addresses`, `nodes`, `domains`, `instances` (which change if the pod or its container starts again) and `leaving`. With `by_address`
 # it resolves no name whose address is known, nor one with addresses in `listed`. Does not probe hosts in `no_address`. With `in_turn`, all hosts are expected to
 # answer: it first probes those that are not in `missing_since` in turn, which takes a tenth of the processor time.
-declare -A answers=() addresses=() nodes=() instances=() leaving=() no_address=() listed=()
+declare -A answers=() addresses=() nodes=() domains=() instances=() leaving=() no_address=() listed=()
 by_address='' in_turn=''
 find_missing() {
   local host address
@@ -129,6 +134,7 @@ find_missing() {
 read_answers() {
   local host mpi address node instance state
   while read -r host mpi address node instance state; do
+    [[ $node != *=* ]] || domains[$host]=${node#*=} node=${node%%=*}
     answers[$host]=$mpi nodes[$host]=${node:--} instances[$host]=$instance
     [[ ${address:--} == - ]] || addresses[$host]=$address
     [[ -z $state ]] || leaving[$host]=1

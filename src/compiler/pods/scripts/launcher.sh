@@ -6,7 +6,7 @@
 . /etc/khorovod/scripts/common.sh
 # health.sh redefines it if workers are checked.
 is_checked() { false; }
-for part in hosts wait mpi world attempt relay stall elastic sshd api status scale health idle; do
+for part in hosts topology wait mpi world attempt relay stall elastic sshd api status scale health idle; do
   # A job has only the files that it needs.
   [[ ! -e $scripts/$part.sh ]] || . "$scripts/$part.sh"
 done
@@ -132,6 +132,8 @@ find_hosts() {
   has_workers=yes
   record_phase preparing
   choose_hosts
+  # Later attempts keep the ranks of the hosts, whose data is there.
+  ((attempts)) || order_hosts
   write_hostfile
   [[ -z $scales ]] || release_added
   # The workers may have ranks of an earlier attempt, or of an earlier launcher, which may still run.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # probe.sh PORT DOMAIN [in-turn] HOST[=ADDRESS]...: prints one line for each host whose sshd answers as that host of the job:
-# `HOST MPI ADDRESS NODE INSTANCE [leaving]`, from the greeting that sshd.sh sets. With `in-turn`, one process connects to all, so
+# `HOST MPI ADDRESS NODE[=DOMAIN] INSTANCE [leaving]`, from the greeting that sshd.sh sets. With `in-turn`, one process connects to all, so
 # that a host that accepts no connection delays the others.
 #
 # The name is checked because a DNS record may still hold the address of an earlier pod, and all workers have the same host

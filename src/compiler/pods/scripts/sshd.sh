@@ -29,8 +29,13 @@ start_sshd() {
     [[ -n ${mpi_found:-} ]] || find_mpi
   fi
   mpi_found=${mpi_found:-none}
+  # launcher.sh has sourced it.
+  if [[ -n ${rank_order:-} ]]; then
+    type -t find_domain >/dev/null || . "$scripts/topology.sh"
+    find_domain
+  fi
   # The greeting: probe.sh reads it. The end of it changes when the container starts again.
-  greeting="khorovod $name ${mpi_found/ /-} ${KHOROVOD_POD_IP:--} ${KHOROVOD_NODE_IP:--} ${KHOROVOD_POD_UID:0:8}-$(printf '%(%s)T' -1)"
+  greeting="khorovod $name ${mpi_found/ /-} ${KHOROVOD_POD_IP:--} ${KHOROVOD_NODE_IP:--}${pod_domain:+=$pod_domain} ${KHOROVOD_POD_UID:0:8}-$(printf '%(%s)T' -1)"
   # Every session gets this container's environment and working directory.
   (
     umask 077
