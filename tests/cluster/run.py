@@ -20,6 +20,7 @@ import lost_servers
 import network
 import other_mpi
 import rows
+import topology
 import without_ipv4
 from case import Case, Failed, TooOld, World, marked
 
@@ -76,7 +77,7 @@ def running(part):
 
 def main(names):
     every = examples.plays() + ends.plays() + faults.plays() + other_mpi.plays()
-    for module in (commands, rows, faults, evictions, lost_nodes, lost_servers, network, host_network):
+    for module in (commands, rows, faults, evictions, lost_nodes, lost_servers, network, host_network, topology):
         every += marked(module)
     if os.environ["FAMILY"].startswith("6"):
         every = marked(without_ipv4) + [p for p in every if p.name in without_ipv4.EXAMPLES]

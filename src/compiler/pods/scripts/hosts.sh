@@ -34,14 +34,14 @@ is_avoided() {
 }
 
 # topology.sh redefines these two.
-near_first() { others=("${candidates[@]}"); }
+near_first() { substitutes=("${candidates[@]}"); }
 order_hosts() { :; }
 
 # Keeps each host of the last attempt that is usable, and replaces each other one by another worker of its group, so that the
 # ranks of the other hosts stay where their data is.
 declare -A faults=()
 choose_hosts() {
-  local index host other others
+  local index host other substitutes
   local -A taken=()
   [[ -z $max_workers ]] || return 0
   for host in "${hosts[@]}"; do
@@ -52,7 +52,7 @@ choose_hosts() {
     host=${hosts[index]}
     [[ -z ${taken[$host]:-} ]] || continue
     near_first "$host"
-    for other in "${others[@]}"; do
+    for other in "${substitutes[@]}"; do
       [[ ${team_of[$other]} == "${team_of[$host]}" && -z ${taken[$other]:-} ]] || continue
       if ! is_usable "$other" || is_avoided "$other"; then continue; fi
       log "$other takes the place of $host$(! is_usable "$host" || [[ -n ${reasons[$host]:-} ]] || echo ", whose node ${nodes[$host]} failed ${faults[${nodes[$host]}]} times")"

@@ -68,7 +68,7 @@ order_hosts() {
   fi
 }
 
-# find_key FIRST DOMAIN: sets `key` to a text by which domains are sorted: those in FIRST, then others by name, and then unknown ones.
+# find_key FIRST DOMAIN: sets `key` to a text by which domains are sorted: those in FIRST, then substitutes by name, and then unknown ones.
 find_key() {
   local level first domain is_near=$1
   IFS=/ read -r -a first <<<"$1"
@@ -84,12 +84,12 @@ find_key() {
   done
 }
 
-# near_first HOST: fills `others` with all workers, first those in the domain of a lost host.
+# near_first HOST: fills `substitutes` with all workers, first those in the domain of a lost host.
 near_first() {
   local other far=()
-  others=()
+  substitutes=()
   for other in "${candidates[@]}"; do
-    if [[ ${domains[$other]:--} == "${domains[$1]:--}" ]]; then others+=("$other"); else far+=("$other"); fi
+    if [[ ${domains[$other]:--} == "${domains[$1]:--}" ]]; then substitutes+=("$other"); else far+=("$other"); fi
   done
-  others+=("${far[@]}")
+  substitutes+=("${far[@]}")
 }
