@@ -38,6 +38,33 @@ const BESIDE: &[(&str, &str, &str)] = &[
         "workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 2, cooldown: {min: 1m, max: 1m}}}\nlauncher: horovodrun",
         "",
     ),
+    ("--kube-version 1.33", "workers: {replicas: 2, computeDomain: Single}", "kube-version"),
+    ("--kube-version 1.34", "workers: {replicas: 2, computeDomain: Single}", ""),
+    ("", "workers: {replicas: 256, resourceClaims: [{name: a, resourceClaimName: b}]}", ""),
+    ("", "workers: {replicas: 257, resourceClaims: [{name: a, resourceClaimName: b}]}", "resource-claims"),
+    ("", "workers: {replicas: 257, resourceClaims: [{name: a, resourceClaimTemplateName: b}]}", ""),
+    (
+        "",
+        "workers: {replicas: 2, resourceClaims: [{name: a, resourceClaimName: b}, {name: a, resourceClaimName: c}]}",
+        "resource-claims",
+    ),
+    ("", "workers: {replicas: 2, gpus: 8, gpuClaim: a, resourceClaims: [{name: a, resourceClaimTemplateName: b}]}", ""),
+    (
+        "",
+        "workers: {replicas: 2, gpuClaim: a, resourceClaims: [{name: a, resourceClaimTemplateName: b}]}",
+        "resource-claims",
+    ),
+    // One GPU is one rank, and `slotsPerWorker` states another number.
+    (
+        "",
+        "workers: {replicas: 2, resourceClaims: [{name: a, devices: {requests: [{name: g, exactly: {deviceClassName: gpu.nvidia.com}}]}}]}",
+        "",
+    ),
+    (
+        "",
+        "workers: {replicas: 2, slotsPerWorker: 1, resourceClaims: [{name: a, devices: {requests: [{name: g, exactly: {deviceClassName: gpu.nvidia.com, count: 2}}]}}]}",
+        "",
+    ),
     ("", "placement: {topology: {required: rack}}", ""),
     ("", "placement: {topology: {required: example.com/rack}}", ""),
     ("", "placement: {topology: {required: rack, preferred: block}}", "topology"),

@@ -36,6 +36,14 @@ const FIELDS: &[(&str, &[&str])] = &[
     ),
     ("workers", &["ephemeralStorage: 10Gi", "rdma: {resource: rdma/hca}"]),
     (
+        "workers",
+        &[
+            "resourceClaims: [{name: nic, resourceClaimTemplateName: own-nic}]",
+            "resourceClaims: [{name: fpga, devices: {requests: [{name: fpga, exactly: {deviceClassName: fpga.example.com}}]}}]",
+            "computeDomain: All",
+        ],
+    ),
+    (
         "launcher",
         &[
             "kind: mpirun",

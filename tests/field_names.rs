@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::{apps::v1 as apps, batch::v1 as batch, core::v1 as core, networking::v1 as net};
+use k8s_openapi::api::{
+    apps::v1 as apps, batch::v1 as batch, core::v1 as core, networking::v1 as net, resource::v1 as resource,
+};
 use serde_json::{Map, Value as Json, json};
 
 /// The fields that are also fields of Kubernetes: the shape, its fields, and the type of Kubernetes that has them.
@@ -11,6 +13,9 @@ const KUBERNETES: &[(&str, &[&str], Roundtrip)] = &[
     ("EnvSource", &["configMapKeyRef", "fieldRef", "secretKeyRef"], roundtrip::<core::EnvVarSource>),
     ("Workers", &["resources"], roundtrip::<core::Container>),
     ("Workers", &["replicas"], roundtrip::<apps::StatefulSetSpec>),
+    ("Workers", &["resourceClaims"], roundtrip::<core::PodSpec>),
+    ("ResourceClaim", &["name", "resourceClaimName", "resourceClaimTemplateName"], roundtrip::<core::PodResourceClaim>),
+    ("ResourceClaim", &["devices"], roundtrip::<resource::ResourceClaimSpec>),
     ("Storage", &["mountPath", "name", "readOnly", "subPath"], roundtrip::<core::VolumeMount>),
     ("Storage", &["emptyDir", "hostPath", "nfs"], roundtrip::<core::Volume>),
     ("Claim", &["accessModes", "storageClassName"], roundtrip::<core::PersistentVolumeClaimSpec>),

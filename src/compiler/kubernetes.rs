@@ -12,6 +12,7 @@ mod patch;
 pub mod pod;
 pub mod pod_group;
 mod pod_monitor;
+mod resource_claim;
 mod secret;
 mod service;
 mod service_account;
@@ -54,6 +55,12 @@ enum Body<'a> {
     RoleBinding(service_account::RoleBinding<'a>),
     ClusterRole(service_account::Role<'a>),
     ClusterRoleBinding(service_account::RoleBinding<'a>),
+    ResourceClaimTemplate {
+        spec: Json,
+    },
+    ComputeDomain {
+        spec: Json,
+    },
     Secret(secret::Secret<'a>),
     /// The generated fields and the volume source of the user.
     PersistentVolume {
@@ -95,6 +102,8 @@ impl<'a> Object<'a> {
             Body::RoleBinding(_) => ("rbac.authorization.k8s.io/v1", "RoleBinding"),
             Body::ClusterRole(_) => ("rbac.authorization.k8s.io/v1", "ClusterRole"),
             Body::ClusterRoleBinding(_) => ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+            Body::ResourceClaimTemplate { .. } => ("resource.k8s.io/v1", "ResourceClaimTemplate"),
+            Body::ComputeDomain { .. } => ("resource.nvidia.com/v1beta1", "ComputeDomain"),
             Body::Secret(_) => ("v1", "Secret"),
             Body::PersistentVolume { .. } => ("v1", "PersistentVolume"),
             Body::PersistentVolumeClaim { .. } => ("v1", "PersistentVolumeClaim"),
@@ -160,6 +169,7 @@ pub fn build<'a>(
     objects.extend(service_account::cluster_role(plan));
     objects.extend(account.then(|| service_account::role(plan)));
     objects.extend(account.then(|| service_account::binding(plan)));
+    objects.extend(resource_claim::build(plan));
     objects.extend(pod_group::build(plan));
     objects.extend(workloads);
     objects.extend(pod_monitor::build(plan));

@@ -108,7 +108,7 @@ for ((n = 1; n <= nodes; n++)); do
     for family in $FAMILIES; do ip route add "$(pods_of "$family" "$n")" via "$(node_of "$family" "$n")"; done
 done
 soon 'API server' kubectl get --raw /readyz
-kubectl apply --server-side -f "$CACHE/cluster-types-1" -f "$HERE/volcano-podgroup.yaml" >/dev/null
+kubectl apply --server-side -f "$CACHE/cluster-types-1" -f "$HERE/volcano-podgroup.yaml" -f "$HERE/compute-domain.yaml" >/dev/null
 # Without nodes, only the API server runs, which validates objects.
 if ((nodes)); then
     qps=("--kube-api-qps=${QPS:-}" "--kube-api-burst=${QPS:-}")

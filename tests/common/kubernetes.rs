@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::{
     apps::v1 as apps, batch::v1 as batch, core::v1 as core, networking::v1 as net, rbac::v1 as rbac,
+    resource::v1 as resource,
 };
 use serde_json::Value as Json;
 
@@ -18,6 +19,7 @@ pub fn is_of_its_type(object: &Json, place: &str) -> bool {
         "Service" => strict::<core::Service>,
         "Role" => strict::<rbac::Role>,
         "RoleBinding" => strict::<rbac::RoleBinding>,
+        "ResourceClaimTemplate" => strict::<resource::ResourceClaimTemplate>,
         "ClusterRole" => strict::<rbac::ClusterRole>,
         "ClusterRoleBinding" => strict::<rbac::ClusterRoleBinding>,
         "StatefulSet" => strict::<apps::StatefulSet>,

@@ -24,6 +24,8 @@ pub fn group(name: Option<&str>, replicas: u32, gpus: u32) -> Group {
         slots: gpus.max(1),
         resources: Resources { requests: wanted.clone(), limits: wanted },
         rdma: false,
+        claims: Vec::new(),
+        gpu_claim: None,
         shm: quantity("64Gi"),
     }
 }
@@ -58,6 +60,7 @@ pub fn smallest() -> Spec {
             image: None,
             lost_timeout: 900,
         },
+        compute_domain: None,
         elastic: None,
         ssh: Ssh { port: 2222, secret: None, user: "khorovod".into() },
         collective: Collective::default(),
@@ -182,6 +185,19 @@ pub fn everything(spec: &mut Spec) {
     });
 }
 
+/// Sets claims of each kind, and a ComputeDomain.
+pub fn claims(spec: &mut Spec) {
+    let devices = json!({"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 8}}]});
+    let claim = |name: &str, source| ResourceClaim { name: name.into(), source };
+    spec.groups[0].claims = vec![
+        claim("gpus", ClaimSource::Devices(devices)),
+        claim("nics", ClaimSource::Template("rdma-nics".into())),
+        claim("switch", ClaimSource::Existing("shared-switch".into())),
+    ];
+    spec.groups[0].gpu_claim = Some("gpus".into());
+    spec.compute_domain = Some("Single");
+}
+
 /// Specs of every shape, Pod Security level, scheduler and way to end, each with a name for failure messages.
 pub fn variants() -> Vec<(&'static str, Spec)> {
     let indexed = |change: fn(&mut Spec)| {
@@ -249,6 +265,8 @@ pub fn variants() -> Vec<(&'static str, Spec)> {
                 spec.placement.topology = Some(Topology { required: Some(Level::new("rack")), ..Topology::default() });
             }),
         ),
+        ("claims", spec(claims)),
+        ("claims indexed", indexed(claims)),
         (
             "rank order",
             spec(|spec| {

@@ -124,6 +124,7 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts, kube_version:
         code: body.code.as_ref().map(|at| code(at)),
         groups,
         health_check,
+        compute_domain: body.workers.as_ref().and_then(|at| plain!(at.compute_domain)),
         launcher,
         elastic: elastic_workers(body).map(|at| elastic(at, &mut defaults)),
         ssh: ssh(body, &mut defaults),

@@ -11,6 +11,7 @@ macro_rules! field {
 }
 pub(crate) use field;
 
+mod claims;
 mod cluster;
 mod command;
 mod conflicts;
@@ -108,6 +109,7 @@ const RULES: &[Rule] = &[
     network::check,
     cluster::check,
     topology::check,
+    claims::check,
     lifecycle::check,
     size::check,
 ];
@@ -133,6 +135,7 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
         network::CODES,
         cluster::CODES,
         topology::CODES,
+        claims::CODES,
         lifecycle::CODES,
         size::CODES,
     ]

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::meta::launcher_name;
 use super::meta::{Map, Named, Text, pod_labels};
+use super::resource_claim::{self, PodClaim};
 use super::{File, pod_group};
 use crate::job::Facts;
 use crate::job::valid::{Gang, Group, Placer, Topology};
@@ -94,6 +95,8 @@ struct PodSpec<'a> {
     termination_grace_period_seconds: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     scheduling_group: Option<SchedulingGroup>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    resource_claims: Vec<PodClaim<'a>>,
     #[serde(flatten)]
     placement: placement::Placement<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -153,6 +156,7 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
                 + if kind.launches() { RELEASE_TIME } else { EXIT_TIME },
             scheduling_group: (spec.scheduling.gang == Some(Gang::Native) && !spec.target.is_gang)
                 .then(|| SchedulingGroup { pod_group_name: pod_group::name(plan) }),
+            resource_claims: kind.rank_group(plan).map_or_else(Vec::new, |group| resource_claim::of_pod(plan, group)),
             placement: placement::build(plan, kind),
             image_pull_secrets: spec.image.pull_secrets.iter().map(|name| Named { name: name.into() }).collect(),
             security_context: security::pod(&spec.security),

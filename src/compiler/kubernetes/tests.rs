@@ -6,6 +6,7 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolume, PersistentVolumeClaim, Secret, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use k8s_openapi::api::resource::v1::ResourceClaimTemplate;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
@@ -81,7 +82,8 @@ fn every_object_round_trips_through_the_types_of_kubernetes() {
                 "Service" => round_trips::<Service>(&object),
                 "StatefulSet" => round_trips::<StatefulSet>(&object),
                 "Job" => round_trips::<Job>(&object),
-                "PodGroup" | "PodMonitor" => {}
+                "ResourceClaimTemplate" => round_trips::<ResourceClaimTemplate>(&object),
+                "PodGroup" | "PodMonitor" | "ComputeDomain" => {}
                 other => panic!("an unexpected {other}"),
             }
         }
@@ -248,6 +250,34 @@ fn only_a_rank_order_of_node_labels_reads_nodes() {
             json!([{"kind": "ServiceAccount", "name": account, "namespace": namespace}])
         );
     }
+}
+
+#[test]
+fn workers_get_their_claims_and_the_launcher_gets_none() {
+    let objects = objects(spec(claims));
+    let template = find(&objects, "ResourceClaimTemplate");
+    let run = &template["metadata"]["labels"][meta::RUN];
+    let name = |suffix: &str| format!("mnist-{}-{suffix}", run.as_str().expect("a run"));
+    assert_eq!(template["metadata"]["name"], name("gpus"));
+    let worker = &find(&objects, "StatefulSet")["spec"]["template"]["spec"];
+    assert_eq!(
+        worker["resourceClaims"],
+        json!([
+            {"name": "gpus", "resourceClaimTemplateName": name("gpus")},
+            {"name": "nics", "resourceClaimTemplateName": "rdma-nics"},
+            {"name": "switch", "resourceClaimName": "shared-switch"},
+            {"name": "compute-domain-channel", "resourceClaimTemplateName": name("compute-domain-channel")},
+        ])
+    );
+    let named = json!([{"name": "gpus"}, {"name": "nics"}, {"name": "switch"}, {"name": "compute-domain-channel"}]);
+    assert_eq!(worker["containers"][0]["resources"]["claims"], named);
+    let launcher = &find(&objects, "Job")["spec"]["template"]["spec"];
+    assert!(launcher.get("resourceClaims").is_none() && launcher["containers"][0]["resources"].get("claims").is_none());
+    // The fields as in NVIDIA's v1beta1.
+    assert_eq!(
+        find(&objects, "ComputeDomain")["spec"],
+        json!({"numNodes": 0, "channel": {"resourceClaimTemplate": {"name": name("compute-domain-channel")}}})
+    );
 }
 
 #[test]

@@ -10,10 +10,10 @@ use super::{Shape, patches};
 use crate::job::may_be_secret;
 use crate::job::types::format_duration;
 use crate::job::valid::{
-    Checkpoint, Claim, Code, CodeSource, Collective, Egress, Elastic, EnvFrom, EnvFromSource, EnvValue, EnvVar, Gang,
-    Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind, LauncherPod, Lifecycle, Metrics, Mpi,
-    Observability, Pairs, Patch, Placement, Progress, Resources, S3, Scheduling, Security, Slices, Spec, Ssh, Stall,
-    Topology, Volume, VolumeSource,
+    Checkpoint, Claim, ClaimSource, Code, CodeSource, Collective, Egress, Elastic, EnvFrom, EnvFromSource, EnvValue,
+    EnvVar, Gang, Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind, LauncherPod, Lifecycle, Metrics,
+    Mpi, Observability, Pairs, Patch, Placement, Progress, ResourceClaim, Resources, S3, Scheduling, Security, Slices,
+    Spec, Ssh, Stall, Topology, Volume, VolumeSource,
 };
 use crate::yaml::flow::flow;
 
@@ -109,6 +109,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
         code,
         groups,
         health_check,
+        compute_domain,
         launcher,
         elastic,
         ssh,
@@ -148,6 +149,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     let command = Some(arguments(command)).filter(|_| is_checked && !command.is_empty());
     list.optional_if(true, "workers.healthCheck.timeout", command.as_ref().map(|_| format_duration(*timeout)));
     list.optional("workers.healthCheck.command", command);
+    list.optional("workers.computeDomain", *compute_domain);
     self::launcher(&mut list, launcher, shape);
     if let Some(elastic) = elastic {
         self::elastic(&mut list, elastic, launcher.kind);
@@ -278,7 +280,8 @@ fn code(list: &mut List, code: Option<&Code>) {
 }
 
 fn group(list: &mut List, group: &Group) {
-    let Group { name, replicas, spares, gpus, gpu_resource, slots, resources: amounts, rdma, shm } = group;
+    let Group { name, replicas, spares, gpus, gpu_resource, slots, resources: amounts, rdma, claims, gpu_claim, shm } =
+        group;
     let prefix = name.as_ref().map_or("workers".to_owned(), |name| format!("workers.groups.{name}"));
     list.run(format!("{prefix}.replicas"), replicas);
     if *spares > 0 {
@@ -291,6 +294,15 @@ fn group(list: &mut List, group: &Group) {
     if *rdma {
         list.run(format!("{prefix}.rdma"), rdma);
     }
+    for ResourceClaim { name, source } in claims {
+        let path = format!("{prefix}.resourceClaims.{name}");
+        match source {
+            ClaimSource::Existing(claim) => list.run(format!("{path}.resourceClaimName"), claim),
+            ClaimSource::Template(template) => list.run(format!("{path}.resourceClaimTemplateName"), template),
+            ClaimSource::Devices(devices) => list.run(format!("{path}.devices"), flow(devices)),
+        }
+    }
+    list.optional(&format!("{prefix}.gpuClaim"), gpu_claim.as_ref());
     list.run(format!("{prefix}.shm"), shm);
 }
 

@@ -6,7 +6,8 @@ use crate::job::limits::AGENTS_PORT;
 use crate::job::quantity::Quantity;
 use crate::job::types::format_duration;
 use crate::job::valid::{
-    Claim, Egress, Gang, Group, LauncherKind, Mpi, Placer, Resources, Slices, Topology, Volume, VolumeSource,
+    Claim, ClaimSource, Egress, Gang, Group, LauncherKind, Mpi, Placer, ResourceClaim, Resources, Slices, Topology,
+    Volume, VolumeSource,
 };
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 use crate::pods;
@@ -344,6 +345,18 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
             }
             _ => "lost node: all ranks start again; the program must load its newest checkpoint".to_owned(),
         });
+    }
+    notes.extend(spec.groups.iter().flat_map(|group| &group.claims).map(
+        |ResourceClaim { name, source }| match source {
+            ClaimSource::Existing(claim) => format!("DRA: all workers share the ResourceClaim {claim} ({name})"),
+            ClaimSource::Template(template) => {
+                format!("DRA: each worker gets {name}, from the ResourceClaimTemplate {template}")
+            }
+            ClaimSource::Devices(_) => format!("DRA: each worker gets the devices of {name}"),
+        },
+    ));
+    if spec.compute_domain.is_some() {
+        notes.push("NVLink: all workers join a ComputeDomain of NVIDIA's DRA driver".to_owned());
     }
     let slurm = &spec.slurm;
     if slurm.partition.is_some() || slurm.time.is_some() || slurm.setup.is_some() || !slurm.modules.is_empty() {

@@ -47,6 +47,18 @@ case_lost_gpu() {
   released
 }
 
+# The same with GPUs by a claim, which no resource counts: the pod sees fewer of them than `gpus`.
+case_lost_gpu_of_a_claim() {
+  has_gpus '*' "$four"
+  has_gpus worker-1 'case $1 in --query-gpu=*) printf "%d, 0, No\n" 0 1 2 ;; *) printf "0, 0\n%.0s" 0 1 2 ;; esac'
+  late_spare
+  train "$second" 'workers: {replicas: 2, slotsPerWorker: 2, gpus: 4, gpuClaim: all, spares: 1, resourceClaims: [{name: all, resourceClaimTemplateName: four-gpus}]}' \
+    'lifecycle: {retries: 1}'
+  ! grep -q "nvidia.com/gpu:" "$work/objects.yaml" || fail "the workers also request GPUs of a device plugin"
+  expect 0 "$job-$run-worker-2.$job takes the place of $job-$run-worker-1.$job" trained
+  checked worker-1 "it has 3 of 4 GPUs"
+}
+
 # Errors of the memory: another worker is better, but the run continues without one.
 case_gpu_memory_errors() {
   has_gpus '*' "$four"

@@ -456,6 +456,8 @@ choice! {
         "RoleBinding" => "RoleBinding", "The account that has them.";
         "ClusterRole" => "ClusterRole", "The permission to read nodes, for `placement.topology.rankOrder`.";
         "ClusterRoleBinding" => "ClusterRoleBinding", "The account that has it.";
+        "ResourceClaimTemplate" => "ResourceClaimTemplate", "The devices of `workers.resourceClaims`.";
+        "ComputeDomain" => "ComputeDomain", "The NVLink domain of `workers.computeDomain`.";
         "PodGroup" => "PodGroup", "The gang.";
         "StatefulSet" => "StatefulSet", "The workers.";
         "Job" => "Job", "The launcher, or the whole job.";

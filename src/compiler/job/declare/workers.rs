@@ -34,6 +34,10 @@ macro_rules! with_worker_fields {
             "shm" shm: Quantity, example "64Gi";
             /// Local disk per worker: both request and limit.
             "ephemeralStorage" ephemeral_storage: Quantity, example "100Gi";
+            /// Devices that each worker gets by Dynamic Resource Allocation (DRA), Kubernetes 1.34 or newer: GPUs, network interfaces, or others that a DRA driver offers.
+            "resourceClaims" resource_claims: Vec<At<ResourceClaim>>, example json!([{"name": "nic", "resourceClaimTemplateName": "rdma-nic"}]);
+            /// The entry of `resourceClaims` with the GPUs that `gpus` counts. The workers then do not request `gpuResource`.
+            "gpuClaim" gpu_claim: Label, example "gpus";
             /// RDMA devices per worker. They need the capability `IPC_LOCK`, and therefore the Pod Security level `privileged`.
             "rdma" rdma: Rdma, example json!({"resource": "rdma/hca", "count": 8});
             /// Kubernetes requests and limits in full, instead of `cpu`, `memory` and `ephemeralStorage`.
@@ -89,6 +93,8 @@ with_worker_fields! {
         "replicas" replicas: Int<1, MAX_WORKERS>, example 4;
         /// The number of workers may change during the run. For `horovodrun` and `torchrun`. The run continues without lost workers, and you can scale it, which khorovod does not do itself. With horovodrun: `kubectl scale statefulset JOB-RUN-worker --replicas 6`. With torchrun, until you apply the spec again: `kubectl patch job JOB-RUN -p '{"spec": {"completions": 6, "parallelism": 6}}'`.
         "elastic" elastic: Elastic, example json!({"minReplicas": 2, "maxReplicas": 8});
+        /// Multi-node NVLink: all workers join a ComputeDomain of NVIDIA's DRA driver, and each gets IMEX channels. Kubernetes 1.34 or newer. Add `placement: {topology: {required: nvlink}}`, so that all workers run on nodes of one NVLink domain.
+        "computeDomain" compute_domain: ComputeDomain, example "Single";
         /// Heterogeneous worker groups. The fields beside `groups` are the defaults of each group. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
         "groups" groups: Vec<At<Group>>, example json!([{"name": "a100", "replicas": 2, "gpus": 8}]);
         /// The checks that a worker must pass before it runs ranks. Without this field, only workers with GPUs are checked, before each attempt that follows a failed one.
@@ -130,13 +136,39 @@ choice! {
 }
 
 shape! {
+    /// Devices that each worker gets by Dynamic Resource Allocation.
+    ResourceClaim {
+        /// The name of the entry.
+        "name" (required) name: Label, example "nic";
+        /// An existing ResourceClaimTemplate, from which Kubernetes makes a claim for each worker.
+        "resourceClaimTemplateName" resource_claim_template_name: ObjectName, example "rdma-nic";
+        /// An existing ResourceClaim, which all workers share.
+        "resourceClaimName" resource_claim_name: ObjectName, example "shared-accelerator";
+        /// The devices that each worker gets. khorovod renders a ResourceClaimTemplate with them.
+        "devices" devices: Fragment, example json!({"requests": [{"name": "nic", "exactly": {"deviceClassName": "dranet", "count": 8}}]});
+    }
+    exactly one of ["resourceClaimTemplateName", "resourceClaimName", "devices"];
+}
+
+choice! {
+    /// The IMEX channels that each worker of a ComputeDomain gets.
+    ComputeDomain -> &'static str {
+        "Single" => "Single", "One channel, which is what NCCL needs.";
+        "All" => "All", "All channels of the domain.";
+    }
+}
+
+shape! {
     /// RDMA devices per worker.
     Rdma {
         /// The resource that counts the devices.
-        "resource" (required) resource: ResourceName, example "rdma/hca", example "vpc.amazonaws.com/efa";
+        "resource" resource: ResourceName, example "rdma/hca", example "vpc.amazonaws.com/efa";
         /// The number of devices.
         "count" count: Int<1, 64>, default 1;
+        /// Instead of `resource`: the entry of `resourceClaims` that has the devices.
+        "claim" claim: Label, example "nic";
     }
+    exactly one of ["resource", "claim"];
 }
 
 shape! {

@@ -4,7 +4,8 @@ use crate::job::declare::{self, WorkerFields};
 use crate::job::read::At;
 use crate::job::types::quantity::Quantity;
 use crate::job::types::spec::{
-    Group, HealthCheck, HealthPolicy, Launcher, LauncherKind, LauncherPod, Resources, Scheduling,
+    ClaimSource, Group, HealthCheck, HealthPolicy, Launcher, LauncherKind, LauncherPod, ResourceClaim, Resources,
+    Scheduling,
 };
 use crate::job::types::target::Facts;
 
@@ -51,8 +52,17 @@ fn group(fields: &WorkerFields<'_>, defaults: &mut Defaults) -> Group {
         gpu_resource: gpu_resource.0,
         slots,
         rdma: fields.rdma.is_some(),
+        claims: items(fields.resource_claims).filter_map(|claim| resource_claim(claim)).collect(),
+        gpu_claim: fields.gpu_claim.map(|at| at.0.clone()),
         shm,
     }
+}
+
+fn resource_claim(given: &declare::ResourceClaim) -> Option<ResourceClaim> {
+    let existing = text!(given.resource_claim_name).map(ClaimSource::Existing);
+    let template = text!(given.resource_claim_template_name).map(ClaimSource::Template);
+    let devices = given.devices.as_ref().map(|at| ClaimSource::Devices(at.0.clone()));
+    Some(ResourceClaim { name: text!(given.name)?, source: existing.or(template).or(devices)? })
 }
 
 fn memory_limit<'a>(fields: &WorkerFields<'a>) -> Option<&'a Quantity> {
@@ -71,8 +81,9 @@ fn worker_resources(fields: &WorkerFields<'_>, gpus: u32, gpu_resource: &str) ->
             alike([("cpu", fields.cpu), ("memory", fields.memory), ("ephemeral-storage", fields.ephemeral_storage)])
         }
     };
-    let rdma = fields.rdma.map(|at| (text!(at.resource).unwrap_or_default(), at.count().value.0));
-    let devices = (gpus > 0).then(|| (gpu_resource.to_owned(), gpus)).into_iter().chain(rdma);
+    let rdma = fields.rdma.and_then(|at| Some((text!(at.resource)?, at.count().value.0)));
+    let is_counted = gpus > 0 && fields.gpu_claim.is_none();
+    let devices = is_counted.then(|| (gpu_resource.to_owned(), gpus)).into_iter().chain(rdma);
     for (name, count) in devices {
         for side in [&mut resources.requests, &mut resources.limits] {
             side.retain(|(known, _)| *known != name);

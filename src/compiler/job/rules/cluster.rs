@@ -15,6 +15,7 @@ codes! {
     /// `launcher.runsIn: ownPod` needs `podFailurePolicy`, which Kubernetes has since 1.26. In older versions, workers would
     /// keep their GPUs, or the loss of a launcher would end the job. Use the other value of `runsIn`, or a newer cluster.
     /// `scheduling.gang: native` needs the PodGroup of Kubernetes itself, which exists since 1.36.
+    /// `workers.resourceClaims` and `workers.computeDomain` need the API `resource.k8s.io/v1` of Kubernetes 1.34.
     /// `placement.topology.rankOrder` with only `zone` and `region` needs the labels that Kubernetes copies to pods since 1.35.
     Error KUBE_VERSION = "kube-version";
 

@@ -36,6 +36,8 @@ pub struct Spec {
     /// At least one group. A job without `groups` in the document has one group whose name is `None`.
     pub groups: Vec<Group>,
     pub health_check: HealthCheck,
+    /// The allocation mode of the channels of a ComputeDomain.
+    pub compute_domain: Option<&'static str>,
     pub launcher: Launcher,
     pub elastic: Option<Elastic>,
     pub ssh: Ssh,
@@ -131,8 +133,28 @@ pub struct Group {
     pub resources: Resources,
     /// Whether its containers need the capability `IPC_LOCK`.
     pub rdma: bool,
+    pub claims: Vec<ResourceClaim>,
+    /// The claim that has the GPUs, whose number is `gpus`.
+    pub gpu_claim: Option<String>,
     /// Size of the memory-backed `/dev/shm`.
     pub shm: Quantity,
+}
+
+/// Devices that each worker of a group gets by Dynamic Resource Allocation.
+#[derive(Debug, Clone)]
+pub struct ResourceClaim {
+    pub name: String,
+    pub source: ClaimSource,
+}
+
+#[derive(Debug, Clone)]
+pub enum ClaimSource {
+    /// An existing ResourceClaim, which all workers share.
+    Existing(String),
+    /// An existing ResourceClaimTemplate.
+    Template(String),
+    /// The devices of a ResourceClaimTemplate that is rendered.
+    Devices(Json),
 }
 
 impl Group {
@@ -141,7 +163,9 @@ impl Group {
         let is_gpu = |name: &str| name.ends_with("/gpu") || name.contains("/mig-") || name.contains("/gpu.");
         let other = self.resources.limits.iter().filter(|(name, _)| *name != self.gpu_resource && is_gpu(name));
         let same = self.resources.limits.iter().find(|(name, _)| *name == self.gpu_resource);
-        other.chain(same).map(|(_, count)| u32::try_from(count.milli() / 1_000).unwrap_or(u32::MAX)).sum()
+        let claimed = if self.gpu_claim.is_some() { self.gpus } else { 0 };
+        let counted = other.chain(same).map(|(_, count)| u32::try_from(count.milli() / 1_000).unwrap_or(u32::MAX));
+        counted.sum::<u32>().saturating_add(claimed)
     }
 }
 

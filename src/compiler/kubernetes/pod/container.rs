@@ -8,6 +8,7 @@ use super::{PodKind, security};
 use crate::job::quantity::Quantity;
 use crate::job::valid::{EnvFromSource, EnvValue, EnvVar, Resources};
 use crate::kubernetes::meta::{Entry, Named, Text};
+use crate::kubernetes::resource_claim::{self, PodClaim};
 use crate::plan::Plan;
 
 #[derive(Debug, Serialize)]
@@ -127,6 +128,8 @@ struct Amounts<'a> {
     requests: &'a [(String, Quantity)],
     #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "as_map")]
     limits: &'a [(String, Quantity)],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    claims: Vec<Named<'a>>,
 }
 
 /// Serializes pairs as a map.
@@ -179,7 +182,10 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>, mounts: Vec<Mount<'a>>) -> C
             true => Some(SCRIPT_PROBE),
             false => (!plan.has_s3()).then(|| ssh_probe(Some(30), 30, 10)),
         },
-        resources: amounts(rank_group.map_or(&spec.launcher.resources, |group| &group.resources)),
+        resources: amounts(
+            rank_group.map_or(&spec.launcher.resources, |group| &group.resources),
+            rank_group.map_or_else(Vec::new, |group| resource_claim::of_pod(plan, group)),
+        ),
         security_context: security::container(&spec.security, rank_group.is_some_and(|group| group.rdma)),
         termination_message_policy: "FallbackToLogsOnError",
         volume_mounts: mounts,
@@ -203,10 +209,12 @@ pub fn passwd<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Container<'a> {
     }
 }
 
-/// The requests and limits; `None` if there are none.
-fn amounts(resources: &Resources) -> Option<Amounts<'_>> {
+/// The requests, limits and claims; `None` if there are none.
+fn amounts<'a>(resources: &'a Resources, claims: Vec<PodClaim<'a>>) -> Option<Amounts<'a>> {
     let Resources { requests, limits } = resources;
-    (!requests.is_empty() || !limits.is_empty()).then_some(Amounts { requests, limits })
+    let claims: Vec<_> = claims.into_iter().map(|claim| Named { name: claim.name.into() }).collect();
+    let is_empty = requests.is_empty() && limits.is_empty() && claims.is_empty();
+    (!is_empty).then_some(Amounts { requests, limits, claims })
 }
 
 /// Variables with which the scripts and the ranks identify their pod and its node.
