@@ -133,6 +133,7 @@ fn a_report_knows_first_ranks_and_fields() {
         (groups.to_owned(), vec![("spec.workers.groups[0]", Some(0)), ("spec.workers.groups[1]", Some(4))]),
         ("launcher: {kind: mpirun, args: [-x, maps]}".to_owned(), vec![("spec.workers", Some(0))]),
         ("launcher: {kind: mpirun, args: [--map-by, slot]}".to_owned(), vec![("spec.workers", None)]),
+        ("placement: {topology: {rankOrder: [rack]}}".to_owned(), vec![("spec.workers", None)]),
         ("launcher: shell".to_owned(), vec![("spec.workers", None)]),
         ("launcher: torchrun".to_owned(), vec![("spec.workers", None)]),
         ("launcher: jax".to_owned(), vec![("spec.workers", Some(0))]),

@@ -173,12 +173,13 @@ impl Plan {
     }
 
     /// The first rank of each group's first worker, if ranks are numbered in the order of the hostfile. `None` for elastic jobs,
-    /// torchrun and shell, and if an option of the launcher changes the order.
+    /// torchrun and shell, if an option of the launcher changes the order, and if the launcher sorts the hosts.
     pub fn first_ranks(&self) -> Option<Vec<u32>> {
         let words = ["map", "rank", "host", "node", "ppn", "rr"];
         let changes_order = |arg: &String| arg.starts_with('-') && words.iter().any(|word| arg.contains(word));
         let by_script = matches!(self.spec.launcher.kind, LauncherKind::Shell | LauncherKind::Torchrun);
-        if by_script || self.spec.elastic.is_some() || self.spec.launcher.args.iter().any(changes_order) {
+        let sorts = self.spec.placement.topology.as_ref().is_some_and(|topology| !topology.rank_order.is_empty());
+        if by_script || sorts || self.spec.elastic.is_some() || self.spec.launcher.args.iter().any(changes_order) {
             return None;
         }
         let mut next = if self.spec.launcher.runs_ranks { self.teams.first()?.slots } else { 0 };

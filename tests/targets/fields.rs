@@ -1,6 +1,7 @@
 //! The fields of the spec in each target: fields that change in place, rejected fields, and fields that the operator sets.
 
 use khorovod::{Inputs, Keys, Target, Text, targets};
+use serde_json::json;
 
 use super::{job, objects, operators, render};
 
