@@ -53,7 +53,7 @@ fn is_outside(kind: &str) -> bool {
     kind.to_lowercase().starts_with("clusterrole")
 }
 
-/// The command that deletes the objects outside of namespaces, after another command. Empty if the job has none.
+/// The command that deletes the objects outside of namespaces, after another command. Empty if all objects of the job are in its namespace.
 fn delete_outside(plan: &Plan, objects: &[Object]) -> String {
     if !objects.iter().any(|object| is_outside(&object.kind)) {
         return String::new();

@@ -77,7 +77,10 @@ case_rank_order_after_a_loss() {
   wait_for launcher "ranks follow the topology: r1 (2), r2 (1)" || return
   ranks_started() { (($(grep -c "rank . on" "$work/launcher.log") >= $1)); }
   local tries
-  for ((tries = 0; tries < 100; tries++)); do ranks_started 3 && break || sleep 0.2; done
+  for ((tries = 0; tries < 100; tries++)); do
+    ranks_started 3 && break
+    sleep 0.2
+  done
   ranks worker-1 worker-2 worker-0
   sleep 4
   cut_network worker-1
