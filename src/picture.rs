@@ -11,9 +11,12 @@ mod elements;
 mod layout;
 mod ring;
 mod text;
+mod timeline;
 mod workers;
 
 use crate::report::Report;
+
+pub use timeline::{Drawing, timeline};
 
 /// A picture narrower than this cannot show its texts, and is drawn with this width.
 const MIN_WIDTH: u32 = 280;

@@ -16,7 +16,7 @@ use syn::visit::{self, Visit};
 
 /// The phases of the compiler. Each may use those before it.
 const LAYERS: &[&str] =
-    &["problem", "yaml", "job", "plan", "pods", "report", "kubernetes", "targets", "api", "pipeline"];
+    &["problem", "yaml", "job", "plan", "pods", "timeline", "report", "kubernetes", "targets", "api", "pipeline"];
 
 /// Crates and modules that touch nothing outside: everything below `src` except the command.
 const PURE: &[&str] = &["khorovod_compiler", "khorovod_import", "khorovod::picture", "khorovod::show"];

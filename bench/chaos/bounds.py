@@ -1,7 +1,14 @@
 """The goodput formula, and what each fault may cost. Both were written before the first run: README.md.
 
-The bounds come from docs/failures.md and from the default settings of Kubernetes. All times are in seconds.
+The bounds come from docs/failures.md and from the default settings of Kubernetes. All times are in seconds. Those of the runtime and of
+Kubernetes are in a table, from which the preview page also draws its timeline.
 """
+import os
+
+TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "compiler", "timeline", "times.txt")
+with open(TABLE) as file:
+    ROWS = [line.split("|") for line in file if "|" in line and not line.startswith("#")]
+TIMES = {name.strip(): int(seconds) for name, seconds, *_ in ROWS}
 
 # The job: ranks that make a step of this length and save a checkpoint this often.
 STEP = 0.2
@@ -16,19 +23,19 @@ STALL = 60
 TRAINED = (10, 20)
 
 # A worker counts as lost if it has not answered for 10 s; the launcher asks each 3 to 4 s.
-LOST = 15
+LOST = TIMES["lost"]
 # A process that has ended is noticed by MPI, or by the kubelet, which polls once per second.
-NOTICED = 5
+NOTICED = TIMES["noticed"]
 # From the detection to the first step, if enough workers are ready.
-RESTART = 10
+RESTART = TIMES["restart"]
 # More, if another worker must start first: the launcher waits 15 s for the lost one, then the pod starts.
-REPLACE = 30
+REPLACE = TIMES["replace"]
 # A node is NotReady 50 s after its last sign of life, and a launcher tolerates that for 30 s.
-NOT_READY, TOLERATED = 50, 30
+NOT_READY, TOLERATED = TIMES["not_ready"], TIMES["tolerated"]
 # The launcher's pause after the first failed attempt.
-PAUSE = 2
-# From a stalled rank's time limit to the end of the attempt: evidence is collected from all hosts.
-EVIDENCE = 30
+PAUSE = TIMES["pause"]
+# From a stalled rank's time limit to the end of the attempt: evidence is collected from all hosts, after at most a fifth of the time limit.
+EVIDENCE = TIMES["collect"] + 10
 
 # How long the outages take. The image of a replacement cannot be pulled for PULL.
 DNS, API, CUT, PULL = 30, 180, 20, 40

@@ -1,4 +1,4 @@
-"""Writes results.md, and the measured times in docs/failures.md, from all files in data/: report.py. Exits with 1 if a limit is not
+"""Writes results.md, and the measured times in docs/failures.md and for the timeline, from all files in data/: report.py. Exits with 1 if a limit is not
 met. report.py --check writes nothing, and exits with 1 if a page would change."""
 import collections
 import glob
@@ -11,6 +11,7 @@ from bounds import AFTER_DETECTION, GOODPUT, INTERVENTION, KINDS, PAUSES, allowe
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FAILURES = os.path.join(HERE, "..", "..", "docs", "failures.md")
+MEASURED = os.path.join(HERE, "..", "..", "src", "compiler", "timeline", "measured.txt")
 # The faults that cost a worker, which a spare replaces.
 REPLACED = ("worker-killed", "worker-node", "cut-launcher", "image-pull")
 
@@ -126,11 +127,26 @@ WORDS = {
 VARIANTS = ("with a spare", "without a spare", "Indexed Job")
 
 
-def for_docs(segments):
-    """The table of docs/failures.md: how long after each fault the ranks run again."""
+def by_fault(segments):
+    """How long after each fault the ranks run again, by the kind of the fault and of the job."""
     times = collections.defaultdict(list)
     for fault in (fault for segment in segments for fault in segment["faults"] if fault["again"] is not None):
         times[fault["fault"], variant(fault)].append(fault["again"])
+    return times
+
+
+def for_timeline(segments):
+    """The same table for the timeline of the preview page."""
+    lines = ["# How long after a fault the ranks ran again: the median and the maximum, in seconds. Written by bench/chaos/report.py.", ""]
+    for (kind, job), found in sorted(by_fault(segments).items()):
+        if job in VARIANTS:
+            lines.append(f"{kind} | {('spare', 'set', 'job')[VARIANTS.index(job)]} | {statistics.median(found):.1f} | {max(found):.1f}")
+    return lines
+
+
+def for_docs(segments):
+    """The table of docs/failures.md: how long after each fault the ranks run again."""
+    times = by_fault(segments)
     lines = ["| Fault | With a spare | Without a spare | Indexed Job |", "|---|---|---|---|"]
     for kind, words in WORDS.items():
         cells = [spread(times[kind, each]) for each in VARIANTS]
@@ -160,6 +176,7 @@ def main():
         docs = file.read()
     before, after = docs.split("<!-- measured: bench/chaos/report.py -->\n"), "\n<!-- end of measured -->"
     pages = {os.path.join(HERE, "results.md"): "\n".join(lines) + "\n",
+             MEASURED: "\n".join(for_timeline(systems["khorovod"])) + "\n",
              FAILURES: before[0] + "<!-- measured: bench/chaos/report.py -->\n\n" + "\n".join(for_docs(systems["khorovod"]))
              + "\n" + after + before[1].split(after, 1)[1]}
     for path, text in pages.items():

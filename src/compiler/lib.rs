@@ -12,7 +12,7 @@
 //! 5. [`targets`]: `Plan` → the objects of one target; [`kubernetes`] builds the objects they share.
 //! 6. [`yaml::writer`]: objects → text.
 //!
-//! [`pipeline`] runs the phases over a stream of documents, and [`report`] describes a `Plan`.
+//! [`pipeline`] runs the phases over a stream of documents, [`report`] describes a `Plan`, and [`timeline`] what happens to its run.
 //! Nothing in this crate reads a file, the environment or a clock; key material is an [input](api::Inputs::keys).
 
 // The comments of the modules are for readers of the source.
@@ -35,13 +35,15 @@ pub mod pods;
 #[allow(missing_docs)]
 pub mod targets;
 #[allow(missing_docs)]
+pub mod timeline;
+#[allow(missing_docs)]
 pub mod yaml;
 
 pub use api::{Document, FoundSecret, Inputs, Keys, NotUtf8, Origin, Preview, Rendered, Reports, Text, files};
 pub use job::{KubeVersion, NotAKubeVersion, expectations_schema, schema};
 pub use pipeline::{
-    Fixed, changes, check, documents, expand, find_secrets, fix, format, is_rendered, jobs, krm, preview, render,
-    render_to, rendered_target, reports, secret,
+    Fixed, changes, check, documents, expand, find_secrets, fix, format, is_rendered, jobs, krm, lives, preview,
+    render, render_to, rendered_target, reports, secret,
 };
 pub use pods::seed;
 pub use targets::{Target, UnknownTarget};

@@ -95,6 +95,19 @@ export class Compiler {
     return parse(nullable(wire.checkPicture), json);
   }
 
+  /** Computes what happens to a job's run, and draws it with a width in CSS pixels. Returns null if the spec has errors. */
+  async timeline(
+    spec: string,
+    job: number,
+    scenario: wire.Scenario,
+    width: number,
+  ): Promise<wire.DrawnTimeline | null> {
+    return parse(
+      nullable(wire.checkDrawnTimeline),
+      await this.askText({ name: "timeline", spec, job, scenario, width }),
+    );
+  }
+
   /** Returns what happens to running jobs if the spec `now` replaces the spec `old`. */
   async changes(old: string, now: string): Promise<wire.Changes> {
     return parse(wire.checkChanges, await this.askText({ name: "changes", old, now }));

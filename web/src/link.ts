@@ -27,16 +27,19 @@ export function decodeSpec(fragment: string): string | undefined {
   return strFromU8(inflateSync(bytes, { out: new Uint8Array(Math.min(MAX_BYTES, bytes.length * 1_030 + 64)) }));
 }
 
-/** The example and the view that a fragment such as `#example=elastic&view=plan` names. */
-export function decodePermalink(fragment: string): { example?: string; view?: string } {
+/** What a fragment such as `#example=elastic&view=timeline&event=hang` names: an example, a view, and an event of the timeline. */
+export function decodePermalink(fragment: string): { example?: string; view?: string; event?: string } {
   const named = new URLSearchParams(fragment.slice(1));
-  const [example, view] = [named.get("example"), named.get("view")];
-  return { ...(example === null ? {} : { example }), ...(view === null ? {} : { view }) };
+  const valueOf = (key: "example" | "view" | "event") => {
+    const value = named.get(key);
+    return value === null ? {} : { [key]: value };
+  };
+  return { ...valueOf("example"), ...valueOf("view"), ...valueOf("event") };
 }
 
-/** The fragment that names an example and a view. */
-export const encodePermalink = (example: string, view: string) =>
-  `#example=${encodeURIComponent(example)}&view=${view}`;
+/** The fragment that names an example, a view and an event of the timeline. */
+export const encodePermalink = (example: string, view: string, event = "") =>
+  `#example=${encodeURIComponent(example)}&view=${view}${event && `&event=${event}`}`;
 
 /** Replaces the values that look like secrets by `…`. */
 export function maskSecrets(spec: string, secrets: Secrets): string {

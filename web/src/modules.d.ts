@@ -1,4 +1,4 @@
-// The exports of the WebAssembly modules in ../wasm and ../import, so that the sources can be checked before the modules are
+// The exports of the WebAssembly modules in ../wasm, ../import and ../timeline, so that the sources can be checked before the modules are
 // built. Once web/pkg/ exists, TypeScript uses the declarations there instead.
 
 declare module "*/pkg/khorovod_web.js" {
@@ -8,6 +8,7 @@ declare module "*/pkg/khorovod_web.js" {
   export function changes(old: string, now: string): string;
   export function codes(): string;
   export function svg(spec: string): string;
+  export function lives(spec: string): string;
   export function secrets(text: string): string;
   export function initSync(module: { module: WebAssembly.Module }): { memory: WebAssembly.Memory };
 }
@@ -16,5 +17,10 @@ declare module "*/pkg/khorovod_web_import.js" {
   export function detect_system(file: string): string;
   export function systems(): string;
   export function import_file(file: string, system: string, name: string, image: string, command: string): string;
+  export default function load(options: { module_or_path: string }): Promise<unknown>;
+}
+
+declare module "*/pkg/khorovod_web_timeline.js" {
+  export function timeline(lives: string, job: number, scenario: string, width: number): string;
   export default function load(options: { module_or_path: string }): Promise<unknown>;
 }

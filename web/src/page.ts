@@ -18,11 +18,23 @@ import { changeList, gpus, plan } from "./plan";
 import { ProblemList, summarize, worstOf } from "./problems";
 import { checkSchema, Fields } from "./schema";
 import { makeSplit } from "./split";
+import type { TimelineView } from "./timeline";
 import { parse } from "./wire/check";
-import type { Preview, Report } from "./wire/types";
+import type { Preview, Report, Scenario } from "./wire/types";
 
-const VIEWS = ["picture", "plan", "objects", "apply"] as const;
+const VIEWS = ["picture", "timeline", "plan", "objects", "apply"] as const;
 type View = (typeof VIEWS)[number];
+/** The events of the timeline that an address can name. */
+const SCENARIOS: Scenario[] = [
+  "nothing",
+  "workerNode",
+  "launcherNode",
+  "crash",
+  "hang",
+  "eviction",
+  "deadline",
+  "change",
+];
 /** At most this many jobs have a plan in the page. */
 const PLANS = 20;
 /** The examples that an empty page offers. */
@@ -55,6 +67,10 @@ export class Page {
   private base: State | undefined;
   /** Views that do not show the current state. */
   private readonly stale = new Set<View>(VIEWS);
+  /** The view of the timeline, which is loaded when it is opened. */
+  private timeline: Promise<TimelineView> | undefined;
+  /** What the timeline shows. */
+  private scenario: Scenario = "workerNode";
   /** Whether the compiler draws the picture for another width. */
   private isDrawing = false;
   /** How many previews were shown. Tests wait for it to change. */
@@ -136,6 +152,7 @@ export class Page {
     makeSplit(storage("localStorage"));
     this.listen();
     this.showPane("spec");
+    this.openLinkedEvent();
     this.openView(VIEWS.find((view) => view === decodePermalink(location.hash).view) ?? "picture");
     const linked = this.specOfLink();
     if (linked === undefined || this.drafts.isOpened(linked)) this.editor.load(this.drafts.restore() ?? smallest);
@@ -354,6 +371,9 @@ export class Page {
       case "picture":
         this.drawPicture();
         break;
+      case "timeline":
+        this.drawTimeline().catch((error: unknown) => this.setStatus(asError(error).message));
+        break;
       case "plan":
         drawPlans(compiled);
         break;
@@ -390,6 +410,36 @@ export class Page {
     }
     this.isDrawing = false;
     if (this.current !== state || this.picture.width !== width) this.drawPicture();
+  }
+
+  private async drawTimeline() {
+    this.timeline ??= this.loadTimeline();
+    (await this.timeline).refresh();
+  }
+
+  private async loadTimeline(): Promise<TimelineView> {
+    const { TimelineView } = await import("./timeline");
+    return new TimelineView(
+      byId("view-timeline"),
+      this.scenario,
+      async (job, scenario, width) => {
+        const { current } = this;
+        return current ? this.loadedCompiler().timeline(current.spec, job, scenario, width) : null;
+      },
+      (scenario) => {
+        this.scenario = scenario;
+        this.nameView();
+      },
+      (error) => this.setStatus(asError(error).message),
+    );
+  }
+
+  /** Puts the open view into an address that names an example. */
+  private nameView() {
+    const { example } = decodePermalink(location.hash);
+    if (example === undefined) return;
+    const event = this.view === "timeline" ? this.scenario : "";
+    history.replaceState(null, "", encodePermalink(example, this.view, event));
   }
 
   /** Shows what happens to a running job of the base if the current spec is applied. */
@@ -443,8 +493,7 @@ export class Page {
 
   private openView(next: View, focus = false) {
     this.view = next;
-    const { example } = decodePermalink(location.hash);
-    if (example !== undefined) history.replaceState(null, "", encodePermalink(example, next));
+    this.nameView();
     for (const view of VIEWS) {
       const tab = byId(`tab-${view}`);
       tab.setAttribute("aria-selected", String(view === next));
@@ -453,6 +502,15 @@ export class Page {
       if (focus && view === next) tab.focus();
     }
     this.drawView();
+  }
+
+  /** Shows the event of the timeline that the address names. */
+  private openLinkedEvent() {
+    const { event } = decodePermalink(location.hash);
+    const scenario = SCENARIOS.find((one) => one === event);
+    if (!scenario) return;
+    this.scenario = scenario;
+    this.timeline?.then((view) => view.choose(scenario)).catch(() => undefined);
   }
 
   /** Selects the half of the page that a narrow screen shows. */
@@ -487,6 +545,7 @@ export class Page {
     addEventListener("hashchange", () => {
       const spec = this.specOfLink();
       const view = VIEWS.find((one) => one === decodePermalink(location.hash).view);
+      this.openLinkedEvent();
       if (view) this.openView(view);
       if (spec !== undefined && spec !== this.editor.text) this.openLinked(spec);
       else if (spec !== undefined) clearAddress();

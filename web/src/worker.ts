@@ -1,12 +1,14 @@
 // The compiler in a thread of its own, so that no spec, however long, delays typing.
-import { changes, codes, draw, initSync, preview, render, svg } from "../pkg/khorovod_web.js";
+import { changes, codes, draw, initSync, lives, preview, render, svg } from "../pkg/khorovod_web.js";
 import importModule from "../pkg/khorovod_web_import_bg.wasm?url";
+import timelineModule from "../pkg/khorovod_web_timeline_bg.wasm?url";
 
 /** A function of a module, with its arguments. */
 export type Call =
   | { name: "preview"; spec: string; width: number }
   | { name: "draw"; spec: string; width: number }
   | { name: "svg"; spec: string }
+  | { name: "timeline"; spec: string; job: number; scenario: string; width: number }
   | { name: "render"; spec: string; seed: Uint8Array }
   | { name: "changes"; old: string; now: string }
   | { name: "codes" }
@@ -36,10 +38,20 @@ async function loadImporters() {
   return module;
 }
 
-/** Answers requests with the module. The importers' module is loaded when the first file is imported. */
+async function loadTimeline() {
+  const module = await import("../pkg/khorovod_web_timeline.js");
+  await module.default({ module_or_path: timelineModule });
+  return module.timeline;
+}
+
+/**
+ * Answers requests with the module. The importers' module is loaded when the first file is imported, that of the timeline when
+ * the first one is drawn.
+ */
 class Server {
   private readonly memory: WebAssembly.Memory;
   private importers: ReturnType<typeof loadImporters> | undefined;
+  private timeline: ReturnType<typeof loadTimeline> | undefined;
 
   constructor(module: WebAssembly.Module) {
     this.memory = initSync({ module }).memory;
@@ -68,6 +80,11 @@ class Server {
         return () => draw(call.spec, call.width);
       case "svg":
         return () => svg(call.spec);
+      case "timeline": {
+        this.timeline ??= loadTimeline();
+        const timeline = await this.timeline;
+        return () => timeline(lives(call.spec), call.job, call.scenario, call.width);
+      }
       case "render":
         return () => render(call.spec, call.seed);
       case "changes":

@@ -1,4 +1,4 @@
-//! Describes the jobs of a stream ([`reports`]) and the effect of a changed spec on running jobs ([`changes`]).
+//! Describes the jobs of a stream ([`reports`]), what their timelines depend on ([`lives`]), and the effect of a changed spec on running jobs ([`changes`]).
 
 use super::{plans, render};
 use crate::api::{Inputs, Reports, Text};
@@ -6,6 +6,7 @@ use crate::plan::Plan;
 use crate::problem::Problems;
 use crate::report::{self, Report};
 use crate::targets::{self, Target};
+use crate::timeline::Facts;
 
 /// Describes each job of a stream for people.
 ///
@@ -25,6 +26,25 @@ pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
     let (plans, warnings) = plans(text, inputs)?;
     let jobs = plans.into_iter().map(|(plan, objects)| Report::new(&plan, &inputs.target.describe(&plan), objects));
     Ok(Reports { jobs: jobs.collect(), warnings })
+}
+
+/// What the timeline of each job of a stream depends on. Jobs of a target that runs them in its own way have none.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// # use khorovod::{Inputs, Keys, Text, lives, timeline::{Scenario, Timeline}};
+/// # let text = "apiVersion: khorovod.dev/v1alpha1
+/// # kind: TrainingJob
+/// # metadata: {name: mnist}
+/// # spec: {image: 'a:1', command: [python, train.py], workers: {replicas: 4, gpus: 8}}
+/// # ".to_owned();
+/// let spec = Text { name: "job.yaml".into(), text };
+/// let lives = lives(&spec, &Inputs { keys: Keys::LeftOut, ..Inputs::default() }).unwrap();
+/// let timeline = Timeline::new(&lives[0], Scenario::WorkerNode);
+/// assert_eq!(timeline.headline, "A node fails: the ranks run again within 55 s.");
+/// ```
+pub fn lives(text: &Text, inputs: &Inputs) -> Result<Vec<Facts>, Problems> {
+    Ok(plans_of(text, inputs)?.iter().filter_map(Facts::of).collect())
 }
 
 /// The effect on running jobs if `new` replaces `old`. `old` is an earlier spec, or the objects that were rendered from one.

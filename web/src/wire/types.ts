@@ -607,3 +607,157 @@ export const checkImport: c.Check<Import> = c.object({
   imported: c.optional(checkImported),
   problems: c.array(checkImportProblem),
 });
+
+/** What happens to a run. */
+export type Scenario = "nothing" | "workerNode" | "launcherNode" | "crash" | "hang" | "eviction" | "deadline" | "change";
+export const checkScenario: c.Check<Scenario> = c.oneOf("nothing", "workerNode", "launcherNode", "crash", "hang", "eviction", "deadline", "change");
+
+/** A scenario and the label of its button. */
+export interface ScenarioChoice {
+  /** The scenario. */
+  scenario: Scenario;
+  /** The label. */
+  label: string;
+}
+export const checkScenarioChoice: c.Check<ScenarioChoice> = c.object({
+  scenario: checkScenario,
+  label: c.string,
+});
+
+/** Pods that do the same. */
+export interface TimelineLane {
+  /** Their name: `worker 1`, `14 workers`. */
+  name: string;
+  /** How much they hold while they run, in the timeline's unit. */
+  holds: number;
+}
+export const checkTimelineLane: c.Check<TimelineLane> = c.object({
+  name: c.string,
+  holds: c.number,
+});
+
+/** What a phase is for. */
+export type PhaseKind = "start" | "wait" | "check" | "train" | "fault" | "recover" | "save" | "release" | "end";
+export const checkPhaseKind: c.Check<PhaseKind> = c.oneOf("start", "wait", "check", "train", "fault", "recover", "save", "release", "end");
+
+/** The origin of a time. */
+export type TimeSource = "runtime" | "kubernetes" | "spec" | "example" | "program" | "person";
+export const checkTimeSource: c.Check<TimeSource> = c.oneOf("runtime", "kubernetes", "spec", "example", "program", "person");
+
+/** The state of a pod. */
+export type PodState = "absent" | "pending" | "starting" | "ready" | "training" | "stuck" | "saving" | "dead";
+export const checkPodState: c.Check<PodState> = c.oneOf("absent", "pending", "starting", "ready", "training", "stuck", "saving", "dead");
+
+/** What a pod does in a phase. */
+export interface Activity {
+  /** The kind of what it does. */
+  state: PodState;
+  /** What it does, as the end of a sentence. */
+  does: string;
+}
+export const checkActivity: c.Check<Activity> = c.object({
+  state: checkPodState,
+  does: c.string,
+});
+
+/** A phase of a run. */
+export interface Phase {
+  /** What the phase is for. */
+  kind: PhaseKind;
+  /** One to four words. */
+  title: string;
+  /** What happens. Code is in backquotes. */
+  text: string;
+  /** The seconds from `kubectl apply` until it begins, if it begins by itself. */
+  start?: number;
+  /** Its length in seconds; absent if it does not end by itself. */
+  seconds?: number;
+  /** The origin of the length. */
+  source: TimeSource;
+  /** Why it takes so long. Code is in backquotes. */
+  reason: string;
+  /** The lines that the log of the launcher gets. */
+  log: string[];
+  /** What each lane does, in their order. */
+  pods: Activity[];
+  /** What the living pods hold, in the timeline's unit. */
+  held: number;
+  /** What the scheduler counts for pods on a dead node. */
+  dead: number;
+}
+export const checkPhase: c.Check<Phase> = c.object({
+  kind: checkPhaseKind,
+  title: c.string,
+  text: c.string,
+  start: c.optional(c.number),
+  seconds: c.optional(c.number),
+  source: checkTimeSource,
+  reason: c.string,
+  log: c.array(c.string),
+  pods: c.array(checkActivity),
+  held: c.number,
+  dead: c.number,
+});
+
+/** The life of a run. */
+export interface Timeline {
+  /** What happens to the run. */
+  scenario: Scenario;
+  /** The result, as a sentence. */
+  headline: string;
+  /** What the result costs and what changes it, one sentence each. Code is in backquotes. */
+  notes: string[];
+  /** What the run holds: `GPU`, or `pod` if it has no GPUs. */
+  unit: string;
+  /** The pods. Pods that do the same share a lane. */
+  lanes: TimelineLane[];
+  /** The phases, without gaps. The last one is the state in which the run stays. */
+  phases: Phase[];
+  /** The index of the phase that begins with the fault. */
+  fault?: number;
+  /** The index of the phase in which the ranks train again after the fault. */
+  again?: number;
+}
+export const checkTimeline: c.Check<Timeline> = c.object({
+  scenario: checkScenario,
+  headline: c.string,
+  notes: c.array(c.string),
+  unit: c.string,
+  lanes: c.array(checkTimelineLane),
+  phases: c.array(checkPhase),
+  fault: c.optional(c.number),
+  again: c.optional(c.number),
+});
+
+/** The result of `timeline`: what happens to a run, and how it is drawn. */
+export interface DrawnTimeline {
+  /** The names of all jobs that have a timeline. */
+  jobs: string[];
+  /** The scenarios, in the order of their buttons. */
+  choices: ScenarioChoice[];
+  /** What happens. */
+  timeline: Timeline;
+  /** The width of the picture. */
+  width: number;
+  /** The height of the picture. */
+  height: number;
+  /** SVG elements, with texts escaped. */
+  svg: string;
+  /** A description of the picture for screen readers. */
+  description: string;
+  /** For each phase, its distance from the left edge of the picture and its width. */
+  spans: [number, number][];
+  /** The length of each phase as text; empty if it has none. */
+  lengths: string[];
+}
+export const checkDrawnTimeline: c.Check<DrawnTimeline> = c.object({
+  jobs: c.array(c.string),
+  choices: c.array(checkScenarioChoice),
+  timeline: checkTimeline,
+  width: c.number,
+  height: c.number,
+  svg: c.string,
+  description: c.string,
+  spans: c.array(c.pair(c.number)),
+  lengths: c.array(c.string),
+});

@@ -61,6 +61,14 @@ pub fn svg(spec: String) -> String {
     found.map_or(String::new(), |found| picture::svg(&found.jobs))
 }
 
+/// Returns what the timelines of the jobs of a stream depend on, one line per job, for the module `khorovod-web-timeline`; an
+/// empty text if the stream has errors.
+#[wasm_bindgen]
+pub fn lives(spec: String) -> String {
+    let lives = khorovod::lives(&text(spec), &inputs(Keys::Masked)).unwrap_or_default();
+    lives.iter().take(JOBS).map(|facts| facts.to_line() + "\n").collect()
+}
+
 /// Finds the values of a text that look like secrets: a list of [`FoundSecret`] as JSON.
 #[wasm_bindgen]
 pub fn secrets(text: &str) -> String {
@@ -269,6 +277,15 @@ mod tests {
         let file = svg(jobs);
         assert!(file.starts_with("<svg ") && file.contains("bert"), "{file}");
         assert_eq!(svg(JOB.replace("gpus", "gpu")), "");
+    }
+
+    #[test]
+    fn each_job_has_the_facts_of_its_timeline() {
+        let found = lives(format!("{JOB}---\n{}", JOB.replace("mnist", "bert")));
+        let found: Vec<_> = found.lines().filter_map(khorovod::timeline::Facts::from_line).collect();
+        let jobs: Vec<_> = found.iter().map(|facts| (facts.job.as_str(), facts.ranks)).collect();
+        assert_eq!(jobs, [("mnist", 32), ("bert", 32)]);
+        assert_eq!(lives(JOB.replace("gpus", "gpu")), "");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! borrow from what the compiler returns: each exists during one call.
 
 use khorovod_compiler::report::{Change, Report};
+use khorovod_compiler::timeline::{Scenario, Timeline};
 use serde::{Serialize, Serializer};
 
 /// The result of `preview`. The rendered objects follow the JSON as text.
@@ -261,6 +262,41 @@ pub struct ImportProblem<'a> {
 
 /// The result of `changes`: what happens to each job if one spec replaces another.
 pub type Changes = Vec<Change>;
+
+/// The result of `timeline`: what happens to a run, and how it is drawn.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct DrawnTimeline {
+    /// The names of all jobs that have a timeline.
+    pub jobs: Vec<String>,
+    /// The scenarios, in the order of their buttons.
+    pub choices: Vec<ScenarioChoice>,
+    /// What happens.
+    pub timeline: Timeline,
+    /// The width of the picture.
+    pub width: u32,
+    /// The height of the picture.
+    pub height: u32,
+    /// SVG elements, with texts escaped.
+    pub svg: String,
+    /// A description of the picture for screen readers.
+    pub description: String,
+    /// For each phase, its distance from the left edge of the picture and its width.
+    pub spans: Vec<[u32; 2]>,
+    /// The length of each phase as text; empty if it has none.
+    pub lengths: Vec<String>,
+}
+
+/// A scenario and the label of its button.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct ScenarioChoice {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// The label.
+    pub label: &'static str,
+}
 
 /// The result of `codes`: the meaning of each problem code.
 pub type Codes = Map<'static, Code>;

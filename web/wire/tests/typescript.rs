@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use khorovod_web_wire::{Changes, Codes, Files, FoundSecret, Import, Preview, System};
+use khorovod_web_wire::{Changes, Codes, DrawnTimeline, Files, FoundSecret, Import, Preview, System};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
@@ -27,6 +27,7 @@ fn the_page_has_the_types_of_the_modules() {
         ("Secrets", generator.subschema_for::<Vec<FoundSecret>>()),
         ("Systems", generator.subschema_for::<Vec<System>>()),
         ("Import", generator.subschema_for::<Import>()),
+        ("DrawnTimeline", generator.subschema_for::<DrawnTimeline>()),
     ];
     let mut writer =
         Writer { known: generator.take_definitions(true), written: BTreeSet::new(), text: HEAD.to_owned() };
