@@ -72,8 +72,9 @@ impl Scenario {
     }
 
     /// The label of the button that chooses it.
-    pub fn label(self) -> &'static str {
+    pub fn label(self, facts: &Facts) -> &'static str {
         match self {
+            Self::LauncherNode if facts.pods != Pods::Launcher => "Lose pod 0",
             Self::Nothing => "Nothing fails",
             Self::WorkerNode => "Lose a worker",
             Self::LauncherNode => "Lose the launcher",

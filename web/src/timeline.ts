@@ -176,7 +176,7 @@ export class TimelineView {
     this.scrubber.style.setProperty("--left", `${left}px`);
     this.scrubber.style.setProperty("--right", `${width - right}px`);
     setAttributes(this.scrubber, { min: left, max: right });
-    const used = new Set<string>(timeline.phases.slice(0, -1).map((phase) => phase.source));
+    const used = new Set<string>(timeline.phases.filter(({ kind }) => kind !== "end").map((phase) => phase.source));
     for (const item of this.legend.children)
       if (item instanceof HTMLElement) setVisible(item, used.has(item.dataset["source"] ?? ""));
     this.steps.replaceChildren(
@@ -203,8 +203,10 @@ export class TimelineView {
         }),
       );
     }
-    for (const button of this.choices.children)
+    for (const [index, button] of [...this.choices.children].entries()) {
+      setText(button, choices[index]?.label ?? "");
       setAttributes(button, { "aria-pressed": String(button.getAttribute("data-scenario") === shown) });
+    }
   }
 
   /** The length of a phase with the origin of the number. */
@@ -271,7 +273,7 @@ export class TimelineView {
     const { timeline } = this.drawn;
     const pods = timeline.lanes.flatMap((lane, number) => {
       const activity = phase.pods[number];
-      if (!activity || (activity.state === "absent" && !activity.does.includes("gone"))) return [];
+      if (!activity || (activity.state === "absent" && activity.does === "not there")) return [];
       return [
         h("tr", { class: activity.state }, h("th", { scope: "row" }, lane.name), h("td", {}, ...markup(activity.does))),
       ];

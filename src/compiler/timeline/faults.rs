@@ -21,8 +21,8 @@ pub fn worker_node(story: &mut Story) {
     let facts = story.facts;
     let victim = story.victim();
     story.set(&[
-        (Victim, State::Dead, "does not answer: its node has failed"),
-        (Others, State::Stuck, "waits for the ranks of the lost worker"),
+        (Victim, State::Dead, "not answering: the node has failed"),
+        (Others, State::Stuck, "waiting for the lost ranks"),
     ]);
     let counts = "The attempt ran for more than a minute, so this costs no retry.";
     let text = match facts.pods {
@@ -37,7 +37,7 @@ pub fn worker_node(story: &mut Story) {
         }
     };
     if !story.has_launcher() {
-        story.set(&[(Head, State::Stuck, "waits for the ranks of the lost pod")]);
+        story.set(&[(Head, State::Stuck, "waiting for the lost ranks")]);
     }
     let ended = vec![
         format!("lost worker {victim}"),
@@ -59,7 +59,11 @@ pub fn worker_node(story: &mut Story) {
     let acts = [(
         taken,
         State::Training,
-        if facts.spares > 1 { "one runs the ranks of the lost worker" } else { "runs the ranks of the lost worker" },
+        if facts.spares > 1 {
+            "one running the ranks of the lost worker"
+        } else {
+            "running the ranks of the lost worker"
+        },
     )];
     story.trains_again(&acts, text);
     story.completes();
@@ -80,7 +84,7 @@ pub fn worker_node(story: &mut Story) {
 
 fn spare_takes_over(story: &mut Story, victim: &str, why: &str) {
     let spare = story.host(story.facts.workers);
-    story.set(&[(Others, State::Ready, "its old ranks are ended"), (Spare, State::Ready, "takes the place")]);
+    story.set(&[(Others, State::Ready, "old ranks ended"), (Spare, State::Ready, "taking the place")]);
     let mut log = vec![format!("{spare} takes the place of {victim}")];
     if why == "lost" {
         log.insert(0, story.answer(story.facts.workers, 0));
@@ -96,8 +100,8 @@ fn another_worker(story: &mut Story, victim: &str) {
     let workers = story.facts.workers;
     let next = story.next();
     story.set(&[
-        (Others, State::Ready, "its old ranks are ended"),
-        (Replacement, State::Starting, "gets a free node, and starts"),
+        (Others, State::Ready, "old ranks ended"),
+        (Replacement, State::Starting, "getting a free node, starting"),
     ]);
     let text = "Kubernetes does not replace a pod of a StatefulSet while its node does not answer. So the launcher adds one worker, with a higher index.";
     let log = vec![
@@ -106,13 +110,13 @@ fn another_worker(story: &mut Story, victim: &str) {
         story.answer(workers, seconds("replace")),
     ];
     story.add(Kind::Recover, "Start another worker", Time::of("replace"), text, log);
-    story.set(&[(Replacement, State::Ready, "answers")]);
+    story.set(&[(Replacement, State::Ready, "answering")]);
     start_again(story, vec![format!("{next} takes the place of {victim}")]);
 }
 
 /// In an Indexed Job, Kubernetes replaces the pod.
 fn another_pod(story: &mut Story, victim: &str) {
-    story.set(&[(Head, State::Ready, "waits for the lost pod"), (Others, State::Ready, "its old ranks are ended")]);
+    story.set(&[(Head, State::Ready, "waiting for the lost pod"), (Others, State::Ready, "old ranks ended")]);
     let log = match story.facts.pods {
         Pods::Agents => vec![],
         _ => vec![story.waiting(story.facts.workers - 1, victim)],
@@ -138,20 +142,20 @@ fn replaced_by_kubernetes(story: &mut Story, before: Vec<String>) {
     };
     story.add(
         Kind::Recover,
-        "Tolerated",
+        "Wait for the node",
         time,
         "Kubernetes keeps the pod for a while, because many nodes come back.",
         Vec::new(),
     );
-    story.set(&[(Replacement, State::Starting, "starts after the back-off")]);
+    story.set(&[(Replacement, State::Pending, "waiting for the back-off")]);
     story.add(
         Kind::Recover,
         "Back-off",
         Time::of("backoff"),
-        "Kubernetes replaces the pod on another node. The back-off starts again for each job.",
+        "Kubernetes starts the pod again on another node, after a pause.",
         Vec::new(),
     );
-    story.set(&[(Replacement, State::Ready, "takes part")]);
+    story.set(&[(Replacement, State::Starting, "getting a node, starting")]);
     start_again(story, before);
 }
 
@@ -170,7 +174,7 @@ pub fn checked(story: &Story) -> &'static str {
 fn never_replaced(story: &mut Story) {
     let why = if story.facts.keeps_workers { "`lifecycle.keepWorkers: true`" } else { "`security.apiAccess: false`" };
     let timeout = story.facts.start_timeout;
-    story.set(&[(Others, State::Ready, "waits"), (Head, State::Ready, "waits for the lost worker")]);
+    story.set(&[(Others, State::Ready, "waiting"), (Head, State::Ready, "waiting for the lost worker")]);
     let victim = story.victim();
     let text = format!(
         "With {why}, nothing replaces a pod on a dead node until you delete the node. The next attempt waits for it."
@@ -195,11 +199,11 @@ fn elastic_worker(story: &mut Story) {
     let left = facts.workers - 1;
     let horovod = facts.pods == Pods::Launcher;
     story.set(&[
-        (Victim, State::Dead, "does not answer: its node has failed"),
-        (Others, State::Stuck, "waits for the ranks of the lost worker"),
+        (Victim, State::Dead, "not answering: the node has failed"),
+        (Others, State::Stuck, "waiting for the lost ranks"),
     ]);
     if !story.has_launcher() {
-        story.set(&[(Head, State::Stuck, "waits for the ranks of the lost pod")]);
+        story.set(&[(Head, State::Stuck, "waiting for the lost ranks")]);
     }
     let text = if horovod {
         "Horovod asks every second which workers answer. One that is silent gets no ranks any more, and the others start again from their last commit."
@@ -208,7 +212,7 @@ fn elastic_worker(story: &mut Story) {
     };
     story.add(Kind::Fault, "A worker is lost", Time::of("adapt"), text, Vec::new());
     if left < least {
-        story.set(&[(Others, State::Stuck, "waits for more workers")]);
+        story.set(&[(Others, State::Stuck, "waiting for more workers")]);
         let log = vec![format!(
             "{left} of at least {least} workers answer; training waits for more until workers.elastic.timeout"
         )];
@@ -220,7 +224,7 @@ fn elastic_worker(story: &mut Story) {
             &format!("{left} workers are fewer than `workers.elastic.minReplicas`."),
             log,
         );
-        story.set(&[(Others, State::Ready, "waits for more workers")]);
+        story.set(&[(Others, State::Ready, "waiting for more workers")]);
         let text = "The attempt has failed. The next one waits again.";
         story.add(
             Kind::Fault,
@@ -242,9 +246,9 @@ fn elastic_worker(story: &mut Story) {
         // `trains_again` takes an example; this phase has an end that Kubernetes sets.
         story.replace_last(time);
         story.set(&[
-            (Replacement, State::Starting, "joins"),
-            (Head, State::Stuck, "starts its ranks again"),
-            (Others, State::Stuck, "starts its ranks again"),
+            (Replacement, State::Starting, "joining"),
+            (Head, State::Stuck, "starting ranks again"),
+            (Others, State::Stuck, "starting ranks again"),
         ]);
         story.add(
             Kind::Recover,
@@ -255,8 +259,8 @@ fn elastic_worker(story: &mut Story) {
         );
         let acts = [
             story.head_trains(),
-            (Others, State::Training, "runs its ranks"),
-            (Replacement, State::Training, "runs its ranks"),
+            (Others, State::Training, "running ranks"),
+            (Replacement, State::Training, "running ranks"),
         ];
         story.set(&acts);
         story.add(Kind::Train, "Train", Time::of("trained"), "All workers train.", vec![]);
@@ -279,11 +283,11 @@ pub fn launcher_node(story: &mut Story) {
     story.train(Time::of("trained"));
     story.fails();
     let facts = story.facts;
-    story.set(&[(Head, State::Dead, "does not answer: its node has failed")]);
+    story.set(&[(Head, State::Dead, "not answering: the node has failed")]);
     if !facts.has_access {
         let text =
             "A Job with a failure policy replaces a pod only after it has ended, and a pod on a dead node never ends.";
-        let workers = if story.has_launcher() { "runs on without a launcher" } else { "waits for pod 0" };
+        let workers = if story.has_launcher() { "without a launcher; ranks may run on" } else { "waiting for pod 0" };
         story.set_others(State::Stuck, workers);
         let time = Time::open("Delete the node: then the pod is replaced.");
         story.add(Kind::Fault, "Nothing replaces it", time, text, vec![]);
@@ -298,7 +302,7 @@ pub fn launcher_node(story: &mut Story) {
         Some(None) => (0, true),
     };
     if story.has_launcher() {
-        story.set_others(State::Stuck, "is without a launcher; its ranks may run on");
+        story.set_others(State::Stuck, "without a launcher; ranks may run on");
         let text =
             "The node fails without notice, and with it the launcher. The workers keep their pods and their GPUs.";
         story.add(Kind::Fault, "The launcher is lost", Time::of("not_ready"), text, vec![]);
@@ -311,7 +315,7 @@ pub fn launcher_node(story: &mut Story) {
     }
     if forever {
         let time = Time::open("`placement.tolerations` tolerates such a node without end. Delete the node.");
-        story.add(Kind::Fault, "Tolerated", time, "Kubernetes does not replace the pod.", vec![]);
+        story.add(Kind::Fault, "Wait for the node", time, "Kubernetes does not replace the pod.", vec![]);
         story.headline =
             "The node fails: nothing happens until you delete the node, because of `placement.tolerations`.".to_owned();
         return;
@@ -323,14 +327,14 @@ pub fn launcher_node(story: &mut Story) {
     replaced_by_kubernetes(story, before);
     let text = story.continues();
     let head = if story.has_launcher() {
-        (Replacement, story.head_trains().1, "watches the workers, and prints the output of the ranks")
+        (Replacement, story.head_trains().1, "watching the workers, printing the output of the ranks")
     } else {
-        (Replacement, State::Training, "runs its ranks, and leads the run")
+        (Replacement, State::Training, "running ranks, leading the run")
     };
-    let spare = (Spare, State::Ready, "is ready, and runs no ranks");
-    story.trains_again(&[(Head, State::Dead, "does not answer"), head, spare], text);
+    let spare = (Spare, State::Ready, "ready, running no ranks");
+    story.trains_again(&[(Head, State::Dead, "not answering"), head, spare], text);
     story.completes();
-    story.summarize("The node of the launcher fails");
+    story.summarize(if story.has_launcher() { "The node of the launcher fails" } else { "The node of pod 0 fails" });
     if story.has_launcher() {
         story.notes.push("Another launcher continues the run on the same workers. This costs a retry.".to_owned());
     } else {
@@ -343,7 +347,7 @@ pub fn launcher_node(story: &mut Story) {
 fn agents_without_head(story: &mut Story) {
     let facts = story.facts;
     if facts.pods == Pods::Agents && facts.min_workers.is_none() {
-        story.set_others(State::Stuck, "waits for the ranks of pod 0");
+        story.set_others(State::Stuck, "waiting for the ranks of pod 0");
         let text = "A node fails without notice, and with it pod 0. The other agents no longer hear from it.";
         let log = if facts.workers > 1 {
             vec![format!("lost worker {}; this agent joins again", story.host(0))]
@@ -351,7 +355,7 @@ fn agents_without_head(story: &mut Story) {
             vec![]
         };
         story.add(Kind::Fault, "Pod 0 is lost", Time::of("lost"), text, log);
-        story.set_others(State::Ready, "waits for pod 0");
+        story.set_others(State::Ready, "waiting for pod 0");
         let rest = seconds("not_ready") - seconds("lost");
         let text = format!(
             "The other agents have ended their ranks. They wait for pod 0, at most {}.",
@@ -365,7 +369,7 @@ fn agents_without_head(story: &mut Story) {
             vec![format!("waiting for {}.{}", story.host(0), facts.service)],
         );
     } else {
-        story.set_others(State::Stuck, "waits for pod 0");
+        story.set_others(State::Stuck, "waiting for pod 0");
         let text = "A node fails without notice, and with it pod 0. The other pods stay, and keep their GPUs.";
         story.add(Kind::Fault, "Pod 0 is lost", Time::of("not_ready"), text, vec![]);
     }
@@ -394,13 +398,13 @@ pub fn eviction(story: &mut Story) {
     let (signal, grace) = (&facts.signal, facts.grace);
     let asked = format!("worker {name} ends, because it was evicted or deleted");
     if facts.min_workers.is_some() {
-        story.set(&[(victim, State::Saving, "its ranks save a checkpoint")]);
+        story.set(&[(victim, State::Saving, "saving a checkpoint")]);
         let text =
             format!("The worker gets no more ranks, and its ranks get SIG{signal}. The others start again without it.");
         story.add(Kind::Save, "Leave", Time::field(grace, "lifecycle.checkpoint.gracePeriod"), &text, vec![]);
         story.set(&[
-            (victim, State::Starting, "starts again on another node"),
-            (Others, State::Stuck, "starts its ranks again"),
+            (victim, State::Starting, "starting on another node"),
+            (Others, State::Stuck, "starting ranks again"),
         ]);
         story.add(
             Kind::Recover,
@@ -409,12 +413,12 @@ pub fn eviction(story: &mut Story) {
             "The training goes on with the workers that are left. A new pod joins when it has a node.",
             vec![],
         );
-        story.trains_again(&[(victim, State::Training, "has joined again, and runs its ranks")], "Training continues.");
+        story.trains_again(&[(victim, State::Training, "back again, running ranks")], "Training continues.");
         story.completes();
         story.summarize("A worker is evicted");
         return;
     }
-    story.set(&[(victim, State::Training, "has got notice, and announces it")]);
+    story.set(&[(victim, State::Training, "got notice, announcing it")]);
     let text = "A drain, a preemption or `kubectl delete pod` ends a worker with notice. The worker announces it, and the launcher notices.";
     let text = if story.has_launcher() {
         text.to_owned()
@@ -423,30 +427,30 @@ pub fn eviction(story: &mut Story) {
     };
     let all = format!("{asked}: all ranks get SIG{signal} and have {grace} s to save a checkpoint");
     story.add(Kind::Fault, "Notice", Time::of("noticed"), &text, vec![all]);
-    story.set_workers(State::Saving, "its ranks save a checkpoint");
+    story.set_workers(State::Saving, "saving a checkpoint");
     if !story.has_launcher() {
-        story.set(&[(Head, State::Saving, "its ranks save a checkpoint")]);
+        story.set(&[(Head, State::Saving, "saving a checkpoint")]);
     }
     let text = format!(
         "All ranks get SIG{signal}, and save a checkpoint if the program handles it. If they exit sooner, this takes less."
     );
     let log = vec![format!("attempt ended: {asked}; it does not count against lifecycle.retries")];
     story.add(Kind::Save, "Save a checkpoint", Time::field(grace, "lifecycle.checkpoint.gracePeriod"), &text, log);
-    story.set_workers(State::Ready, "its old ranks are ended");
+    story.set_workers(State::Ready, "old ranks ended");
     let mut acts = vec![];
     if facts.pods == Pods::Launcher && facts.spares > 0 {
-        story.set(&[(Victim, State::Absent, "is gone")]);
+        story.set(&[(Victim, State::Absent, "gone")]);
         spare_takes_over(story, &name, "evicted");
-        acts.push((Spare, State::Training, "runs the ranks of the evicted worker"));
-        acts.push((Victim, State::Ready, "is a new pod, and ready as a spare"));
+        acts.push((Spare, State::Training, "running the ranks of the evicted worker"));
+        acts.push((Victim, State::Ready, "a new pod, ready as a spare"));
     } else {
-        story.set(&[(victim, State::Starting, "starts again, on another node")]);
+        story.set(&[(victim, State::Starting, "starting on another node")]);
         if facts.pods != Pods::Launcher {
             let text = "Kubernetes waits before it replaces a pod of a Job.";
             story.add(Kind::Recover, "Back-off", Time::of("backoff"), text, vec![]);
         }
         start_again(story, vec![]);
-        acts.push((victim, State::Training, "is a new pod, and runs its ranks"));
+        acts.push((victim, State::Training, "a new pod, running ranks"));
     }
     let text =
         if facts.has_volume { "The program loads the checkpoint that it has just saved." } else { story.continues() };

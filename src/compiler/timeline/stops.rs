@@ -34,11 +34,11 @@ pub fn crash(story: &mut Story) {
     story.fails();
     let facts = story.facts;
     let victim = if story.has(Victim) { Victim } else { Head };
-    story.set(&[(Others, State::Stuck, "waits for the rank that has ended")]);
+    story.set(&[(Others, State::Stuck, "waiting for the rank that has ended")]);
     if !story.has_launcher() {
-        story.set(&[(Head, State::Stuck, "waits for the rank that has ended")]);
+        story.set(&[(Head, State::Stuck, "waiting for the rank that has ended")]);
     }
-    story.set(&[(victim, State::Stuck, "has a rank that exited with code 1")]);
+    story.set(&[(victim, State::Stuck, "with a rank that exited with code 1")]);
     if facts.min_workers.is_some() {
         let text = if story.has_launcher() {
             "Horovod starts the ranks of the other workers again, from their last commit. The host may return after `workers.elastic.cooldown`."
@@ -46,7 +46,7 @@ pub fn crash(story: &mut Story) {
             "torchrun starts all ranks again."
         };
         story.add(Kind::Fault, "A rank fails", Time::of("adapt"), text, vec![]);
-        story.trains_again(&[(victim, State::Training, "runs its ranks")], "Training continues.");
+        story.trains_again(&[(victim, State::Training, "running ranks")], "Training continues.");
         story.completes();
         story.summarize("A rank exits with an error");
         return;
@@ -90,9 +90,9 @@ pub fn crash(story: &mut Story) {
 
 /// The pause after a failed attempt, and the next attempt, which trains to the end.
 fn retry(story: &mut Story, before: Vec<String>) {
-    story.set_workers(State::Ready, "its old ranks are ended");
+    story.set_workers(State::Ready, "old ranks ended");
     let state = if story.has_launcher() { State::Leading } else { State::Ready };
-    story.set(&[(Head, state, "prepares the next attempt")]);
+    story.set(&[(Head, state, "preparing the next attempt")]);
     story.add(Kind::Recover, "Pause", Time::of("pause"), "The next attempt starts soon.", Vec::new());
     let text = format!("The next attempt starts on the same hosts.{}", checked(story));
     let mut log = before;
@@ -101,7 +101,7 @@ fn retry(story: &mut Story, before: Vec<String>) {
     }
     story.add(Kind::Recover, "Start the ranks", Time::of("restart"), &text, story.start_lines(log));
     let text = story.continues();
-    story.trains_again(&[(Victim, State::Training, "runs its ranks")], text);
+    story.trains_again(&[(Victim, State::Training, "running ranks")], text);
     story.completes();
 }
 
@@ -112,11 +112,11 @@ pub fn hang(story: &mut Story) {
     story.fails();
     let facts = story.facts;
     let victim = if story.has(Victim) { Victim } else { Head };
-    story.set(&[(Others, State::Stuck, "waits for the rank that hangs")]);
+    story.set(&[(Others, State::Stuck, "waiting for the rank that hangs")]);
     if !story.has_launcher() {
-        story.set(&[(Head, State::Stuck, "waits for the rank that hangs")]);
+        story.set(&[(Head, State::Stuck, "waiting for the rank that hangs")]);
     }
-    story.set(&[(victim, State::Stuck, "has a rank that hangs")]);
+    story.set(&[(victim, State::Stuck, "with a rank that hangs")]);
     let what = "One rank waits for something that does not come, and all others wait for it. There is no error.";
     let Some(timeout) = facts.stall else {
         hangs_on(story, what);
@@ -224,7 +224,7 @@ fn notice(story: &Story, why: &str) -> String {
 
 /// All ranks save a checkpoint.
 fn save(story: &mut Story) {
-    story.set_workers(State::Saving, "its ranks save a checkpoint");
+    story.set_workers(State::Saving, "saving a checkpoint");
     let text = format!(
         "All ranks get SIG{}, and save a checkpoint if the program handles it. If they exit sooner, this takes less.",
         story.facts.signal
@@ -240,16 +240,16 @@ pub fn change(story: &mut Story) {
     story.fails();
     let has_launcher = story.has_launcher();
     story.set(&[
-        (NewHead, State::Leading, "waits for its workers"),
-        (NewWorkers, State::Pending, "has no node: the GPUs are in use"),
+        (NewHead, State::Leading, "waiting for the workers"),
+        (NewWorkers, State::Pending, "without a node: the GPUs are in use"),
     ]);
     let text = "You apply a change that affects the ranks. Kubernetes creates the objects of a new run beside those of the old one, which trains on until it sees that it is not current.";
     let new = "superseded: run NEW is current";
     let line = notice(story, new);
     story.add(Kind::Fault, "A new run", Time::of("current"), text, vec![line]);
     save(story);
-    story.set_workers(State::Ready, "ends");
-    story.set(&[(Head, State::Ready, "ends"), (Spare, State::Ready, "ends")]);
+    story.set_workers(State::Ready, "ending");
+    story.set(&[(Head, State::Ready, "ending"), (Spare, State::Ready, "ending")]);
     let released = has_launcher.then(|| "released the workers".to_owned());
     let log = [new.to_owned()].into_iter().chain(released).collect();
     story.add(
@@ -259,11 +259,11 @@ pub fn change(story: &mut Story) {
         "The old run ends with code 43. Its GPUs become free.",
         log,
     );
-    story.set_workers(State::Absent, "is gone");
+    story.set_workers(State::Absent, "gone");
     story.set(&[
-        (Head, State::Absent, "has ended"),
-        (Spare, State::Absent, "is gone"),
-        (NewWorkers, State::Starting, "gets a node, pulls the image and starts"),
+        (Head, State::Absent, "ended"),
+        (Spare, State::Absent, "gone"),
+        (NewWorkers, State::Starting, "getting a node, pulling the image, starting"),
     ]);
     let facts = story.facts;
     let until = named(facts.start_timeout, "lifecycle.startTimeout");
@@ -275,7 +275,7 @@ pub fn change(story: &mut Story) {
         &format!("The workers of the new run start as GPUs become free, at most {until}."),
         log,
     );
-    story.set(&[(NewWorkers, State::Ready, "is checked")]);
+    story.set(&[(NewWorkers, State::Ready, "being checked")]);
     story.add(
         Kind::Recover,
         "Check the world",
@@ -284,8 +284,8 @@ pub fn change(story: &mut Story) {
         story.start_lines(vec![]),
     );
     let acts = [
-        (NewHead, State::Leading, "watches the workers, and prints the output of the ranks"),
-        (NewWorkers, State::Training, "runs its ranks"),
+        (NewHead, State::Leading, "watching the workers, printing the output of the ranks"),
+        (NewWorkers, State::Training, "running ranks"),
     ];
     story.set(&acts);
     story.add_again("The new run trains.");

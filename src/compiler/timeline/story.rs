@@ -42,7 +42,7 @@ pub struct Story<'a> {
 impl<'a> Story<'a> {
     pub fn new(facts: &'a Facts, scenario: Scenario) -> Self {
         let lanes = lanes(facts, scenario);
-        let now = lanes.iter().map(|_| Activity { state: State::Absent, does: "does not exist".to_owned() }).collect();
+        let now = lanes.iter().map(|_| Activity { state: State::Absent, does: "not there".to_owned() }).collect();
         Self {
             facts,
             scenario,
@@ -183,14 +183,14 @@ impl<'a> Story<'a> {
                 false,
             ),
         };
-        self.set_workers(State::Pending, "has no node yet");
-        self.set(&[(Head, State::Pending, "has no node yet"), (Spare, State::Pending, "has no node yet")]);
+        self.set_workers(State::Pending, "without a node");
+        self.set(&[(Head, State::Pending, "without a node"), (Spare, State::Pending, "without a node")]);
         self.add(Kind::Start, "Apply", Time::of("apply"), text, Vec::new());
         if let Some(queue) = &facts.queue {
             self.add(Kind::Start, "Queue", Time::of("queued"), queue, Vec::new());
         }
-        self.set_workers(State::Starting, "gets a node, pulls the image and starts");
-        let spare = [(Spare, State::Starting, "gets a node, pulls the image and starts")];
+        self.set_workers(State::Starting, "getting a node, pulling the image, starting");
+        let spare = [(Spare, State::Starting, "getting a node, pulling the image, starting")];
         self.set(&spare);
         let until = format!(
             "If the workers do not all answer within {}, the run ends with code 42.",
@@ -198,8 +198,10 @@ impl<'a> Story<'a> {
         );
         let started = super::times::seconds("start");
         let (needed, _) = self.wanted();
-        let names: Vec<_> = (0..facts.workers.min(2)).map(|index| self.host(index)).collect();
-        let names = if facts.workers > 2 { format!("{} …", names.join(" ")) } else { names.join(" ") };
+        // In an Indexed Job, the pod that looks is the first one.
+        let from = u32::from(!self.has_launcher());
+        let names: Vec<_> = (from..facts.workers.min(from + 2)).map(|index| self.host(index)).collect();
+        let names = if facts.workers > from + 2 { format!("{} …", names.join(" ")) } else { names.join(" ") };
         let (what, log) = match facts.pods {
             Pods::Agents => ("The other agents wait for pod 0.", vec![]),
             Pods::Indexed => (
@@ -212,9 +214,9 @@ impl<'a> Story<'a> {
             ),
         };
         let head = if launched {
-            (State::Leading, "waits for the workers")
+            (State::Leading, "waiting for the workers")
         } else {
-            (State::Starting, "gets a node, pulls the image and starts")
+            (State::Starting, "getting a node, pulling the image, starting")
         };
         self.set(&[(Head, head.0, head.1)]);
         self.add(Kind::Wait, "Wait", Time::of("start"), &format!("{what} {until}"), log);
@@ -224,14 +226,14 @@ impl<'a> Story<'a> {
     /// The checks before the first attempt.
     fn check(&mut self, log: Vec<String>) {
         let facts = self.facts;
-        self.set_workers(State::Ready, "is checked");
+        self.set_workers(State::Ready, "being checked");
         self.set(&[
             if self.has_launcher() {
-                (Head, State::Leading, "checks the workers")
+                (Head, State::Leading, "checking the workers")
             } else {
-                (Head, State::Ready, "checks the pods")
+                (Head, State::Ready, "checking the pods")
             },
-            (Spare, State::Ready, "is ready, and runs no ranks"),
+            (Spare, State::Ready, "ready, running no ranks"),
         ]);
         let mut text = match (facts.pods, facts.min_workers.is_some()) {
             (Pods::Agents, true) => "The agents meet at pod 0 and start the ranks.".to_owned(),
@@ -264,7 +266,7 @@ impl<'a> Story<'a> {
     }
 
     pub fn train_with(&mut self, time: Time, text: &str) {
-        self.set_workers(State::Training, "runs its ranks");
+        self.set_workers(State::Training, "running ranks");
         self.set(&[self.head_trains()]);
         self.add(Kind::Train, "Train", time, text, Vec::new());
     }
@@ -272,11 +274,9 @@ impl<'a> Story<'a> {
     /// What the pod that launches does while the ranks train.
     pub fn head_trains(&self) -> Act<'static> {
         match (self.facts.pods, self.facts.launcher_trains) {
-            (Pods::Launcher, false) => {
-                (Head, State::Leading, "watches the workers, and prints the output of the ranks")
-            }
-            (Pods::Launcher, true) => (Head, State::Training, "runs its ranks, and watches the workers"),
-            _ => (Head, State::Training, "runs its ranks, and leads the run"),
+            (Pods::Launcher, false) => (Head, State::Leading, "watching the workers, printing the output of the ranks"),
+            (Pods::Launcher, true) => (Head, State::Training, "running ranks, watching the workers"),
+            _ => (Head, State::Training, "running ranks, leading the run"),
         }
     }
 
@@ -290,7 +290,7 @@ impl<'a> Story<'a> {
 
     /// The training after a fault: until its end.
     pub fn trains_again(&mut self, acts: &[Act], text: &str) {
-        self.set(&[(Others, State::Training, "runs its ranks"), self.head_trains()]);
+        self.set(&[(Others, State::Training, "running ranks"), self.head_trains()]);
         self.set(acts);
         self.add_again(text);
     }
@@ -338,8 +338,8 @@ impl<'a> Story<'a> {
     pub fn release(&mut self, line: &str, end: &str, text: &str) {
         let facts = self.facts;
         if facts.keeps_workers {
-            self.set(&[(Head, State::Absent, "has ended")]);
-            self.set_workers(State::Ready, "stays, because `lifecycle.keepWorkers` is true");
+            self.set(&[(Head, State::Absent, "ended")]);
+            self.set_workers(State::Ready, "staying, because `lifecycle.keepWorkers` is true");
             self.add(
                 Kind::End,
                 end,
@@ -362,7 +362,7 @@ impl<'a> Story<'a> {
         let released = (facts.pods == Pods::Launcher).then(|| "released the workers".to_owned());
         let alive: Vec<Role> = self.alive();
         for role in &alive {
-            self.set(&[(*role, State::Ready, "ends")]);
+            self.set(&[(*role, State::Ready, "ending")]);
         }
         self.add(
             Kind::Release,
@@ -372,9 +372,9 @@ impl<'a> Story<'a> {
             [line.to_owned()].into_iter().chain(released).collect(),
         );
         for role in &alive {
-            self.set(&[(*role, State::Absent, "is gone")]);
+            self.set(&[(*role, State::Absent, "gone")]);
         }
-        let dead = self.now.iter().any(|now| now.state == State::Dead);
+        let dead = self.phases.last().is_some_and(|phase| phase.dead > 0);
         let mut rest = format!("The run holds no {}.", unit(facts));
         if dead {
             rest = format!("Only the {}s of the dead node still count, until you delete the node.", unit(facts));
@@ -404,10 +404,13 @@ impl<'a> Story<'a> {
             None => format!("{what}: the ranks run again within {}.", duration(total)),
         };
         let facts = self.facts;
+        // The jobs of the bench are not elastic, and use mpirun.
         let kind_of_job = match facts.pods {
+            Pods::Agents => "agents",
+            _ if facts.min_workers.is_some() => "elastic",
             Pods::Launcher if facts.spares > 0 => "spare",
             Pods::Launcher => "set",
-            _ => "job",
+            Pods::Indexed => "job",
         };
         let found = self.scenario.fault().and_then(|fault| measured(fault, kind_of_job));
         // In the bench, a job loses pods again and again, and its back-off grows. A hang depends on the time limit.
@@ -416,7 +419,7 @@ impl<'a> Story<'a> {
         if let Some((median, most)) = found {
             self.notes.push(format!("The chaos bench measured {median} s at the median, and {most} s at most."));
         }
-        if kind_of_job == "job" && phases.iter().any(|phase| phase.title == "Back-off") {
+        if facts.pods != Pods::Launcher && phases.iter().any(|phase| phase.title == "Back-off") {
             self.notes.push("If the same pod fails again, Kubernetes waits twice as long each time.".to_owned());
         }
     }

@@ -645,8 +645,8 @@ export type TimeSource = "runtime" | "kubernetes" | "spec" | "example" | "progra
 export const checkTimeSource: c.Check<TimeSource> = c.oneOf("runtime", "kubernetes", "spec", "example", "program", "person");
 
 /** The state of a pod. */
-export type PodState = "absent" | "pending" | "starting" | "ready" | "training" | "stuck" | "saving" | "dead";
-export const checkPodState: c.Check<PodState> = c.oneOf("absent", "pending", "starting", "ready", "training", "stuck", "saving", "dead");
+export type PodState = "absent" | "pending" | "starting" | "ready" | "leading" | "training" | "stuck" | "saving" | "dead";
+export const checkPodState: c.Check<PodState> = c.oneOf("absent", "pending", "starting", "ready", "leading", "training", "stuck", "saving", "dead");
 
 /** What a pod does in a phase. */
 export interface Activity {

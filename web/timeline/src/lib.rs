@@ -22,7 +22,7 @@ fn drawn(lives: &[Facts], facts: &Facts, scenario: &str, width: u32) -> DrawnTim
     let scenario = scenarios.iter().copied().find(|one| one.name() == scenario).unwrap_or(Scenario::Nothing);
     let timeline = Timeline::new(facts, scenario);
     let Drawing { width, height, svg, description, spans, .. } = picture::timeline(&timeline, width);
-    let choice = |scenario: Scenario| ScenarioChoice { scenario, label: scenario.label() };
+    let choice = |scenario: Scenario| ScenarioChoice { scenario, label: scenario.label(facts) };
     DrawnTimeline {
         jobs: lives.iter().map(|facts| facts.job.clone()).collect(),
         choices: scenarios.into_iter().map(choice).collect(),
