@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::elements::{label, path, rect};
 use super::text::{Escaped, fit, wrap};
-use crate::timeline::{Activity, Kind, Source, State, Timeline, duration};
+use crate::timeline::{Activity, Kind, Phase, Source, State, Timeline, duration};
 
 /// A timeline narrower than this cannot show its texts, and is drawn with this width.
 const MIN_WIDTH: u32 = 280;
@@ -41,7 +41,7 @@ pub struct Drawing {
 /// Draws a timeline with a width in CSS pixels.
 pub fn timeline(timeline: &Timeline, width: u32) -> Drawing {
     let width = width.clamp(MIN_WIDTH, MAX_WIDTH);
-    let names = if width < 520 { 86 } else { 132 };
+    let names = if width < 520 { 98 } else { 124 };
     let spans = spans(timeline, names, width - names - 4);
     let mut svg = String::new();
     ribbon(&mut svg, timeline, &spans);
@@ -70,7 +70,7 @@ fn description(timeline: &Timeline) -> String {
     text
 }
 
-/// The place of each phase.
+/// The place of each phase: room for its texts, if there is enough, and more for a longer time.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -78,21 +78,43 @@ fn description(timeline: &Timeline) -> String {
     reason = "widths are small"
 )]
 fn spans(timeline: &Timeline, left: u32, room: u32) -> Vec<(u32, u32)> {
-    let weight = |phase: &crate::timeline::Phase| match (phase.kind, phase.seconds) {
-        (Kind::End, _) => 1.5,
-        (Kind::Fault | Kind::Recover | Kind::Save, Some(seconds)) => 1.2 + (1.0 + seconds as f64).log10() * 0.5,
-        (_, Some(seconds)) => 0.7 + (1.0 + seconds as f64).log10() * 0.45,
-        (_, None) => 2.4,
+    let weight = |phase: &Phase| match (phase.kind, phase.seconds) {
+        (Kind::End, _) => 0.5,
+        (_, Some(seconds)) => 0.3 + (1.0 + seconds as f64).log10() * 0.5,
+        (_, None) => 2.2,
     };
+    let word = |phase: &Phase| phase.title.split(' ').map(|word| width_of(word) + 9).max().unwrap_or_default();
+    let words: Vec<_> = timeline.phases.iter().map(word).collect();
+    let both: Vec<_> =
+        timeline.phases.iter().zip(&words).map(|(phase, word)| (*word).max(width_of(&length(phase).1) + 4)).collect();
+    let fits = |least: &&Vec<u32>| least.iter().sum::<u32>() <= room;
+    let none = vec![0; words.len()];
+    let least = [&both, &words].into_iter().find(fits).unwrap_or(&none);
+    let rest = f64::from(room - least.iter().sum::<u32>());
     let all: f64 = timeline.phases.iter().map(weight).sum();
     let mut done = 0.0;
-    let edge = |done: f64| left + (f64::from(room) * done / all).round() as u32;
-    let span = |phase| {
-        let start = edge(done);
-        done += weight(phase);
-        (start, edge(done) - start)
+    let mut start = left;
+    let span = |(phase, least): (&Phase, &u32)| {
+        done += f64::from(*least) + rest * weight(phase) / all;
+        let end = left + done.round() as u32;
+        let span = (start, end - start);
+        start = end;
+        span
     };
-    timeline.phases.iter().map(span).collect()
+    timeline.phases.iter().zip(least).map(span).collect()
+}
+
+/// The length of a phase as a short text, and the class of its origin. Empty if the phase is the end.
+fn length(phase: &Phase) -> (&'static str, String) {
+    match (phase.source, phase.seconds.map(duration)) {
+        (_, None) if phase.kind == Kind::End => ("", String::new()),
+        (Source::Runtime, Some(time)) => ("runtime", format!("≤ {time}")),
+        (Source::Kubernetes, Some(time)) => ("kubernetes", time),
+        (Source::Spec, Some(time)) => ("spec", time),
+        (Source::Program, Some(time)) => ("program", format!("~ {time}")),
+        (_, Some(time)) => ("example", format!("~ {time}")),
+        (_, None) => ("person", "no end".to_owned()),
+    }
 }
 
 /// The phases with their titles, or with numbers if there is no room.
@@ -125,17 +147,10 @@ fn ribbon(svg: &mut String, timeline: &Timeline, spans: &[(u32, u32)]) {
 fn times(svg: &mut String, timeline: &Timeline, spans: &[(u32, u32)], width: u32) {
     let y = RIBBON + RIBBON_HEIGHT + 4;
     for (phase, (x, width)) in timeline.phases.iter().zip(spans) {
-        if phase.kind == Kind::End && phase.seconds.is_none() {
+        let (class, text) = length(phase);
+        if text.is_empty() {
             continue;
         }
-        let (class, text) = match (phase.source, phase.seconds.map(duration)) {
-            (Source::Runtime, Some(time)) => ("runtime", format!("≤ {time}")),
-            (Source::Kubernetes, Some(time)) => ("kubernetes", time),
-            (Source::Spec, Some(time)) => ("spec", time),
-            (Source::Program, Some(time)) => ("program", format!("~ {time}")),
-            (_, Some(time)) => ("example", format!("~ {time}")),
-            (_, None) => ("person", "no end".to_owned()),
-        };
         let end = x + width.saturating_sub(3);
         path(svg, &format!("source {class}"), &format!("M{} {y}H{end}", x + 1));
         if has_room(&text, *width) {
@@ -166,7 +181,7 @@ fn segments(svg: &mut String, timeline: &Timeline, lane: usize, spans: &[(u32, u
     let mut at = 0;
     while at < spans.len() {
         let Activity { state, does, .. } = &timeline.phases[at].pods[lane];
-        let same = |phase: &&crate::timeline::Phase| phase.pods[lane].state == *state;
+        let same = |phase: &&Phase| phase.pods[lane].state == *state;
         let end = at + timeline.phases[at..].iter().take_while(same).count();
         let (x, (last, last_width)) = (spans[at].0, spans[end - 1]);
         let width = (last + last_width - x).saturating_sub(2);
@@ -186,9 +201,14 @@ fn segments(svg: &mut String, timeline: &Timeline, lane: usize, spans: &[(u32, u
     }
 }
 
+/// The width of a small text.
+fn width_of(text: &str) -> u32 {
+    u32::try_from(text.chars().count() * 61 / 10).unwrap_or(u32::MAX)
+}
+
 /// Whether a small text fits a width.
 fn has_room(text: &str, width: u32) -> bool {
-    u32::try_from(text.chars().count()).is_ok_and(|count| count * 61 / 10 <= width)
+    width_of(text) <= width
 }
 
 /// What the run holds: a bar per phase, with the number where it changes.

@@ -9,6 +9,9 @@ const wrong = smallest
   .replace("gpus: 8", "gpu: 8, slotsPerWorker: 4")
   .replace("image: ghcr.io/acme/mnist:1.4", "image: ghcr.io/acme/mnist\n  launcher: {kind: mpirum}");
 
+/** Waits until the timeline has this headline. */
+const shown = (headline) => (page) => page.locator("#view-timeline h2", { hasText: headline }).waitFor();
+
 /** States of the page: name, spec, view, and a further action. */
 const STATES = [
   ["smallest", smallest, "picture"],
@@ -22,6 +25,16 @@ const STATES = [
   ["torchrun-elastic", example("torchrun-elastic"), "picture"],
   ["cpu", example("cpu"), "picture"],
   ["host-network", example("host-network"), "picture"],
+  ["timeline", example("self-healing"), "timeline", shown("A node fails")],
+  [
+    "timeline-hang",
+    example("torchrun"),
+    "timeline",
+    async (page) => {
+      await page.getByRole("button", { name: "Hang a rank" }).click();
+      await shown("A rank hangs")(page);
+    },
+  ],
   ["plan", example("horovod-gpu"), "plan"],
   [
     "objects",

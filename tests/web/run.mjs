@@ -7,6 +7,7 @@ import "./problems.mjs";
 import "./examples.mjs";
 import "./import.mjs";
 import "./picture.mjs";
+import "./timeline.mjs";
 import "./output.mjs";
 import "./offline.mjs";
 import "./large.mjs";

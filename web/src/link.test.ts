@@ -49,5 +49,7 @@ describe("secrets", () => {
 it("names an example and a view", () => {
   expect(decodePermalink(encodePermalink("elastic", "plan"))).toEqual({ example: "elastic", view: "plan" });
   expect(decodePermalink("#view=objects")).toEqual({ view: "objects" });
+  const event = { example: "elastic", view: "timeline", event: "hang" };
+  expect(decodePermalink(encodePermalink("elastic", "timeline", "hang"))).toEqual(event);
   expect(decodePermalink("#spec=abc")).toEqual({});
 });

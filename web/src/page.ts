@@ -548,7 +548,7 @@ export class Page {
       this.openLinkedEvent();
       if (view) this.openView(view);
       if (spec !== undefined && spec !== this.editor.text) this.openLinked(spec);
-      else if (spec !== undefined) clearAddress();
+      else if (spec !== undefined && decodePermalink(location.hash).example === undefined) clearAddress();
     });
     // A page that is left or hidden may get no further time.
     addEventListener("pagehide", () => this.drafts.flush());

@@ -419,9 +419,6 @@ impl<'a> Story<'a> {
         if let Some((median, most)) = found {
             self.notes.push(format!("The chaos bench measured {median} s at the median, and {most} s at most."));
         }
-        if facts.pods != Pods::Launcher && phases.iter().any(|phase| phase.title == "Back-off") {
-            self.notes.push("If the same pod fails again, Kubernetes waits twice as long each time.".to_owned());
-        }
     }
 }
 
@@ -466,7 +463,7 @@ fn lanes(facts: &Facts, scenario: Scenario) -> Vec<(Role, Lane)> {
         let name = match rest {
             1 if has_launcher => "worker 0".to_owned(),
             1 => format!("pod {}", 1 + u32::from(one)),
-            _ if one || !has_launcher => format!("{rest} other {worker}s"),
+            _ if one || !has_launcher => format!("{rest} others"),
             _ => count(rest, worker),
         };
         lanes.push(lane(Others, name, gpus, rest));
