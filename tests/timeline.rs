@@ -42,7 +42,7 @@ fn titles(timeline: &Timeline) -> Vec<&str> {
 }
 
 fn log(timeline: &Timeline) -> String {
-    timeline.phases.iter().flat_map(|phase| &phase.log).map(|line| format!("{line}\n")).collect()
+    timeline.phases.iter().flat_map(|phase| phase.log.iter().map(String::as_str)).collect::<Vec<_>>().join("\n")
 }
 
 fn folder() -> &'static Path {
@@ -124,7 +124,10 @@ fn what_was_measured_is_within_the_timeline() {
             }
             let timeline = timeline(fields, scenario);
             let (most, found) = (documented[&(name, column)], again(&timeline));
-            assert!(most <= found as f64, "{name}: {most} s measured, {found} s in the timeline");
+            assert!(
+                most <= f64::from(u32::try_from(found).unwrap()),
+                "{name}: {most} s measured, {found} s in the timeline"
+            );
             let note =
                 timeline.notes.iter().any(|note| note.contains("chaos bench") && note.contains(&most.to_string()));
             assert_eq!(note, scenario != Scenario::Hang, "{name}: {:?}", timeline.notes);

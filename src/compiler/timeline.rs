@@ -14,7 +14,7 @@ use serde::Serialize;
 pub use facts::{Facts, Pods};
 pub use times::Source;
 
-/// What happens to a run.
+/// An event in the life of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -105,13 +105,13 @@ impl Scenario {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Timeline {
-    /// What happens to the run.
+    /// The event that it shows.
     pub scenario: Scenario,
     /// The result, as a sentence.
     pub headline: String,
-    /// What the result costs and what changes it, one sentence each. Code is in backquotes.
+    /// The costs of the result, and the fields that change it, one sentence each. Code is in backquotes.
     pub notes: Vec<String>,
-    /// What the run holds: `GPU`, or `pod` if it has no GPUs.
+    /// The unit of what the run holds: `GPU`, or `pod` if it has no GPUs.
     pub unit: &'static str,
     /// The pods. Pods that do the same share a lane.
     pub lanes: Vec<Lane>,
@@ -142,11 +142,11 @@ pub struct Lane {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Phase {
-    /// What the phase is for.
+    /// The purpose of the phase.
     pub kind: Kind,
     /// One to four words.
     pub title: String,
-    /// What happens. Code is in backquotes.
+    /// The events of the phase. Code is in backquotes.
     pub text: String,
     /// The seconds from `kubectl apply` until it begins, if it begins by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,15 +160,15 @@ pub struct Phase {
     pub reason: String,
     /// The lines that the log of the launcher gets.
     pub log: Vec<String>,
-    /// What each lane does, in their order.
+    /// The activity of each lane, in their order.
     pub pods: Vec<Activity>,
-    /// What the living pods hold, in the timeline's unit.
+    /// The amount that the living pods hold, in the timeline's unit.
     pub held: u32,
-    /// What the scheduler counts for pods on a dead node.
+    /// The amount that the scheduler counts for pods on a dead node.
     pub dead: u32,
 }
 
-/// What a phase is for.
+/// The purpose of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "PhaseKind"))]
 #[serde(rename_all = "camelCase")]
@@ -194,14 +194,14 @@ pub enum Kind {
     End,
 }
 
-/// What a pod does in a phase.
+/// The activity of a pod in a phase.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Activity {
     /// The kind of what it does.
     pub state: State,
-    /// What it does, as the end of a sentence.
+    /// The activity, as the end of a sentence.
     pub does: String,
 }
 

@@ -176,7 +176,7 @@ fn times(svg: &mut String, timeline: &Timeline, spans: &[(u32, u32)], width: u32
     }
 }
 
-/// What the pods of a lane do. Phases in which they do the same become one segment.
+/// The activities of the pods of a lane. Phases in which they do the same become one segment.
 fn segments(svg: &mut String, timeline: &Timeline, lane: usize, spans: &[(u32, u32)], y: u32) {
     let mut at = 0;
     while at < spans.len() {
@@ -211,7 +211,7 @@ fn has_room(text: &str, width: u32) -> bool {
     width_of(text) <= width
 }
 
-/// What the run holds: a bar per phase, with the number where it changes.
+/// The amount that the run holds: a bar per phase, with the number where it changes.
 fn held(svg: &mut String, timeline: &Timeline, spans: &[(u32, u32)], y: u32, names: u32) {
     let most = timeline.phases.iter().map(|phase| phase.held + phase.dead).max().unwrap_or(0).max(1);
     label(svg, 0, y + HELD - 4, "strong", &fit(&format!("{}s held", timeline.unit), names - 8, 12));
@@ -231,7 +231,15 @@ fn held(svg: &mut String, timeline: &Timeline, spans: &[(u32, u32)], y: u32, nam
         let now = (phase.held, phase.dead);
         if before != Some(now) {
             let text = if phase.dead > 0 { format!("{}+{}", phase.held, phase.dead) } else { phase.held.to_string() };
-            label(svg, *x, bottom + 14, "small", &text);
+            // At the right edge, the text ends with the bar.
+            let is_last = x + width_of(&text) > right;
+            label(
+                svg,
+                if is_last { right } else { *x },
+                bottom + 14,
+                if is_last { "small last" } else { "small" },
+                &text,
+            );
             before = Some(now);
         }
     }

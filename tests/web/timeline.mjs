@@ -1,4 +1,4 @@
-// The timeline: what it says about faults, its scrubber, its links, and that it is loaded only when it is opened.
+// The timeline: the steps after each fault, its scrubber, its links, and that it is loaded only when it is opened.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { check, open, root, same, serve, test, write } from "./browser.mjs";
@@ -47,7 +47,7 @@ test("the timeline shows what a lost worker costs, with and without a spare", as
   check((await log(page)).includes("it does not count against lifecycle.retries"), await log(page));
   await write(page, smallest.replace("gpus: 8", "gpus: 8, spares: 1"));
   await headline(page, "A node fails: the ranks run again within 25 s.");
-  check((await titles(page)).includes("The spare takes over"), "a spare");
+  check((await titles(page)).includes("Use the spare"), "a spare");
   same(page.complaints, [], "complaints");
   await server.close();
 });

@@ -27,7 +27,7 @@ export function decodeSpec(fragment: string): string | undefined {
   return strFromU8(inflateSync(bytes, { out: new Uint8Array(Math.min(MAX_BYTES, bytes.length * 1_030 + 64)) }));
 }
 
-/** What a fragment such as `#example=elastic&view=timeline&event=hang` names: an example, a view, and an event of the timeline. */
+/** Returns what a fragment such as `#example=elastic&view=timeline&event=hang` names: an example, a view, and an event of the timeline. */
 export function decodePermalink(fragment: string): { example?: string; view?: string; event?: string } {
   const named = new URLSearchParams(fragment.slice(1));
   const valueOf = (key: "example" | "view" | "event") => {

@@ -69,7 +69,7 @@ export class Page {
   private readonly stale = new Set<View>(VIEWS);
   /** The view of the timeline, which is loaded when it is opened. */
   private timeline: Promise<TimelineView> | undefined;
-  /** What the timeline shows. */
+  /** The event that the timeline shows. */
   private scenario: Scenario = "workerNode";
   /** Whether the compiler draws the picture for another width. */
   private isDrawing = false;

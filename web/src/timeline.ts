@@ -8,7 +8,7 @@ import type { DrawnTimeline, Phase, Scenario, TimeSource } from "./wire/types";
 const MIN_WIDTH = 280;
 /** An arrow key moves by this part of a phase. */
 const STEPS = 4;
-/** Where the lanes of the pods begin, from the upper edge of the picture. */
+/** The distance of the pods' lanes from the upper edge of the picture. */
 const LANES = 120;
 /** How long playing takes per phase, in ms. */
 const PER_PHASE = 1_600;
@@ -38,7 +38,7 @@ export class TimelineView {
   private isStale = false;
 
   private readonly jobs = h("select", { "aria-label": "Job" });
-  private readonly choices = h("div", { class: "choices", role: "group", "aria-label": "What happens to the run" });
+  private readonly choices = h("div", { class: "choices", role: "group", "aria-label": "Events" });
   private readonly headline = h("h2", { class: "headline", role: "status" });
   private readonly notes = h("p", { class: "notes" });
   private readonly svg = s("svg", { role: "img" });

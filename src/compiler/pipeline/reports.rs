@@ -28,7 +28,7 @@ pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
     Ok(Reports { jobs: jobs.collect(), warnings })
 }
 
-/// What the timeline of each job of a stream depends on. Jobs of a target that runs them in its own way have none.
+/// The facts that the timeline of each job of a stream depends on. Jobs are left out if the target runs them in its own way.
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;

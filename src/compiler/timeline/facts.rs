@@ -9,7 +9,7 @@ use crate::plan::{Plan, Shape};
 /// module that compiles specs to the one that draws timelines, which thus needs no compiler. JSON would need more code.
 macro_rules! facts {
     ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
-        /// What the timeline of a job depends on. Times are in seconds.
+        /// The facts that the timeline of a job depends on. Times are in seconds.
         #[derive(Debug, Clone, PartialEq)]
         pub struct Facts {
             $($(#[$doc])* pub $field: $type,)*
@@ -64,7 +64,7 @@ facts! {
     has_access: bool,
     keeps_workers: bool,
     interactive: bool,
-    /// What holds back the job before its pods start, as a sentence.
+    /// The reason why the job waits before its pods start, as a sentence.
     queue: Option<String>,
     checks_first: bool,
     checks_again: bool,
@@ -77,12 +77,14 @@ facts! {
     stall: Option<u64>,
     /// Whether an attempt that has stalled ends.
     stall_retries: bool,
-    /// For how long a pod that launches tolerates that its node does not answer: a number of the spec, `Some(None)` if without
-    /// end, `None` for the default of khorovod.
-    tolerated: Option<Option<u64>>,
+    /// For how long a pod that launches tolerates that its node does not answer, if the spec sets it: [`FOREVER`] if without end.
+    tolerated: Option<u64>,
     /// Whether there is a volume that outlives the pods.
     has_volume: bool,
 }
+
+/// A toleration without end.
+pub const FOREVER: u64 = u64::MAX;
 
 /// The shape of the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,7 +233,7 @@ impl Facts {
     }
 }
 
-/// What holds back the job before its pods start, as a sentence.
+/// The reason why the job waits before its pods start, as a sentence.
 fn queue(plan: &Plan) -> Option<String> {
     let scheduling = &plan.spec.scheduling;
     if let Some(queue) = &scheduling.local_queue {
@@ -249,13 +251,13 @@ fn queue(plan: &Plan) -> Option<String> {
 }
 
 /// The spec's own toleration of a node that does not answer.
-fn tolerated(plan: &Plan) -> Option<Option<u64>> {
+fn tolerated(plan: &Plan) -> Option<u64> {
     let key = "node.kubernetes.io/unreachable";
     let tolerates = |one: &&serde_json::Value| {
         (one["key"].is_null() || one["key"] == key) && (one["effect"].is_null() || one["effect"] == "NoExecute")
     };
     let own: Vec<_> = plan.spec.placement.tolerations.iter().filter(tolerates).collect();
-    // Of several, the shortest time counts.
+    // If there are several, the shortest time counts.
     let times = own.iter().filter_map(|one| one["tolerationSeconds"].as_u64());
-    (!own.is_empty()).then(|| times.min())
+    (!own.is_empty()).then(|| times.min().unwrap_or(FOREVER))
 }

@@ -1,5 +1,6 @@
 //! Nodes that fail, and evictions.
 
+use super::facts::FOREVER;
 use super::story::Role::{Head, Others, Replacement, Spare, Victim};
 use super::story::{Story, named};
 use super::times::{Time, seconds};
@@ -93,7 +94,7 @@ fn spare_takes_over(story: &mut Story, victim: &str, why: &str) {
         "The spare is ready, so the next attempt starts at once. Every other rank stays on its host.{}",
         checked(story)
     );
-    story.add(Kind::Recover, "The spare takes over", Time::of("restart"), &text, story.start_lines(log));
+    story.add(Kind::Recover, "Use the spare", Time::of("restart"), &text, story.start_lines(log));
 }
 
 fn another_worker(story: &mut Story, victim: &str) {
@@ -137,7 +138,7 @@ fn another_pod(story: &mut Story, victim: &str) {
 /// Kubernetes replaces a pod of a Job, whose node is NotReady. Then the ranks start.
 fn replaced_by_kubernetes(story: &mut Story, before: Vec<String>) {
     let time = match story.facts.tolerated {
-        Some(Some(seconds)) => Time::field(seconds, "placement.tolerations"),
+        Some(seconds) if seconds != FOREVER => Time::field(seconds, "placement.tolerations"),
         _ => Time::of("tolerated"),
     };
     story.add(
@@ -182,8 +183,10 @@ fn never_replaced(story: &mut Story) {
     let log = vec![story.waiting(story.facts.workers - 1, &victim)];
     story.add(Kind::Fault, "Wait for the node", Time::field(timeout, "lifecycle.startTimeout"), &text, log);
     story.release("only some of the workers answered", "Failed, code 42", "The workers did not all answer in time.");
-    story.headline =
-        format!("A node fails: the run ends with code 42, unless you delete the node within {}.", duration(timeout));
+    story.conclude(format!(
+        "A node fails: the run ends with code 42, unless you delete the node within {}.",
+        duration(timeout)
+    ));
 }
 
 fn note_volume(story: &mut Story) {
@@ -234,8 +237,9 @@ fn elastic_worker(story: &mut Story) {
             vec![],
         );
         story.release("too few workers answered", "Failed, code 42", "No worker has come.");
-        story.headline =
-            format!("A node fails: {left} workers are too few, so the training waits, and the run ends if none comes.");
+        story.conclude(format!(
+            "A node fails: {left} workers are too few, so the training waits, and the run ends if none comes."
+        ));
         return;
     }
     if !horovod && facts.has_access {
@@ -292,15 +296,13 @@ pub fn launcher_node(story: &mut Story) {
         let time = Time::open("Delete the node: then the pod is replaced.");
         story.add(Kind::Fault, "Nothing replaces it", time, text, vec![]);
         let why = if facts.keeps_workers { "lifecycle.keepWorkers: true" } else { "security.apiAccess: false" };
-        story.headline =
-            format!("The node fails: nothing happens until you delete the node. This is the cost of `{why}`.");
+        story.conclude(format!(
+            "The node fails: nothing happens until you delete the node. This is the cost of `{why}`."
+        ));
         return;
     }
-    let (tolerated, forever) = match facts.tolerated {
-        None => (seconds("tolerated"), false),
-        Some(Some(seconds)) => (seconds, false),
-        Some(None) => (0, true),
-    };
+    let tolerated = facts.tolerated.unwrap_or_else(|| seconds("tolerated"));
+    let forever = tolerated == FOREVER;
     if story.has_launcher() {
         story.set_others(State::Stuck, "without a launcher; ranks may run on");
         let text =
@@ -309,15 +311,15 @@ pub fn launcher_node(story: &mut Story) {
     } else {
         agents_without_head(story);
     }
-    if story.has_launcher() && (forever || tolerated + seconds("backoff") > facts.lost_timeout) {
+    if story.has_launcher() && (forever || tolerated.saturating_add(seconds("backoff")) > facts.lost_timeout) {
         no_launcher(story);
         return;
     }
     if forever {
         let time = Time::open("`placement.tolerations` tolerates such a node without end. Delete the node.");
         story.add(Kind::Fault, "Wait for the node", time, "Kubernetes does not replace the pod.", vec![]);
-        story.headline =
-            "The node fails: nothing happens until you delete the node, because of `placement.tolerations`.".to_owned();
+        story
+            .conclude("The node fails: nothing happens until you delete the node, because of `placement.tolerations`.");
         return;
     }
     let before = match facts.pods {
@@ -383,8 +385,10 @@ fn no_launcher(story: &mut Story) {
     story.add(Kind::Fault, "No launcher", time, text, vec![]);
     let line = format!("no launcher has run for {allowed} s: this worker releases the workers of the run");
     story.release(&line, "Ended", "The first workers have noticed that no launcher runs.");
-    story.headline =
-        format!("The node of the launcher fails: the workers release their GPUs after {}.", duration(allowed));
+    story.conclude(format!(
+        "The node of the launcher fails: the workers release their GPUs after {}.",
+        duration(allowed)
+    ));
 }
 
 /// A worker is evicted, with notice.

@@ -19,11 +19,11 @@ pub fn nothing(story: &mut Story) {
         story.completes();
     }
     let unit = if facts.gpus_workers > 0 { "GPUs" } else { "pods" };
-    story.headline = if facts.keeps_workers {
+    story.conclude(if facts.keeps_workers {
         format!("The training ends, and the workers keep their {unit} until you delete them.")
     } else {
         format!("The training ends, and its {unit} are free within {}.", duration(seconds("released")))
-    };
+    });
     story.notes.push("The steps are not to scale. Choose what goes wrong, and move through the time.".to_owned());
 }
 
@@ -71,8 +71,7 @@ pub fn crash(story: &mut Story) {
     if fails {
         let line = format!("failed after 1 attempts; the last: {failed}");
         story.release(&line, "Failed, code 42", "`lifecycle.retries` is 0.");
-        story.headline =
-            "A rank exits with an error: the run ends with code 42, because `lifecycle.retries` is 0.".to_owned();
+        story.conclude("A rank exits with an error: the run ends with code 42, because `lifecycle.retries` is 0.");
         return;
     }
     retry(story, Vec::new());
@@ -166,7 +165,7 @@ fn hangs_on(story: &mut Story, what: &str) {
         let time = Time::field(deadline.saturating_sub(passed), "lifecycle.deadline");
         story.add(Kind::Fault, "A rank hangs", time, &text, vec![]);
         expire(story, deadline);
-        story.headline = format!("A rank hangs: all GPUs are held until the deadline of {}.", duration(deadline));
+        story.conclude(format!("A rank hangs: all GPUs are held until the deadline of {}.", duration(deadline)));
     } else {
         let text = format!("{what}{unset} All pods keep what they hold.");
         story.add(
@@ -176,7 +175,7 @@ fn hangs_on(story: &mut Story, what: &str) {
             &text,
             vec![],
         );
-        story.headline = "A rank hangs: nothing ends it, and all GPUs are held until you act.".to_owned();
+        story.conclude("A rank hangs: nothing ends it, and all GPUs are held until you act.");
     }
     if !has_stall {
         story.notes.push("Set `lifecycle.stall: {timeout: 20m}`: then the log shows which rank hangs and where, and the training starts again.".to_owned());
@@ -188,7 +187,7 @@ pub fn deadline(story: &mut Story) {
     story.start();
     let Some(deadline) = story.facts.deadline else {
         story.train(Time::open("The spec has no `lifecycle.deadline`."));
-        story.headline = "There is no deadline: the run holds its GPUs for as long as the training runs.".to_owned();
+        story.conclude("There is no deadline: the run holds its GPUs for as long as the training runs.");
         story.notes.push("Set `lifecycle.deadline: 24h`, and the run ends after that time in any case.".to_owned());
         return;
     };
@@ -196,7 +195,7 @@ pub fn deadline(story: &mut Story) {
     story.train(Time::field(deadline.saturating_sub(passed), "lifecycle.deadline"));
     story.fails();
     expire(story, deadline);
-    story.headline = format!("The run ends {} after its start, with code 44.", duration(deadline));
+    story.conclude(format!("The run ends {} after its start, with code 44.", duration(deadline)));
     story.notes.push("You can change the deadline while the run is active: apply the changed spec.".to_owned());
 }
 
@@ -289,8 +288,8 @@ pub fn change(story: &mut Story) {
     ];
     story.set(&acts);
     story.add_again("The new run trains.");
-    story.headline =
-        "A change that affects the ranks: the old run saves a checkpoint and ends, then the new one starts.".to_owned();
+    story
+        .conclude("A change that affects the ranks: the old run saves a checkpoint and ends, then the new one starts.");
     story.notes.push("Other changes, such as labels, time limits or retries, continue the run. The view Objects shows which kind a change is.".to_owned());
     story.notes.push("If there are free GPUs, the new run starts sooner, and both hold GPUs for a while.".to_owned());
 }

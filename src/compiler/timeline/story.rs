@@ -22,7 +22,7 @@ pub enum Role {
 
 use Role::{Head, NewHead, NewWorkers, Others, Replacement, Spare, Victim};
 
-/// What a pod does: its role, its state, and the end of a sentence.
+/// The activity of a pod: its role, its state, and the end of a sentence.
 pub type Act<'a> = (Role, State, &'a str);
 
 /// A timeline that is being built.
@@ -33,7 +33,7 @@ pub struct Story<'a> {
     now: Vec<Activity>,
     phases: Vec<Phase>,
     clock: Option<u64>,
-    pub headline: String,
+    headline: String,
     pub notes: Vec<String>,
     fault: Option<usize>,
     again: Option<usize>,
@@ -97,6 +97,11 @@ impl<'a> Story<'a> {
             dead: sum(|state| state == State::Dead),
         });
         self.clock = self.clock.zip(time.seconds).map(|(clock, seconds)| clock + seconds);
+    }
+
+    /// Sets the headline.
+    pub fn conclude(&mut self, headline: impl Into<String>) {
+        self.headline = headline.into();
     }
 
     /// The next phase begins with the fault.
@@ -271,7 +276,7 @@ impl<'a> Story<'a> {
         self.add(Kind::Train, "Train", time, text, Vec::new());
     }
 
-    /// What the pod that launches does while the ranks train.
+    /// The activity of the pod that launches while the ranks train.
     pub fn head_trains(&self) -> Act<'static> {
         match (self.facts.pods, self.facts.launcher_trains) {
             (Pods::Launcher, false) => (Head, State::Leading, "watching the workers, printing the output of the ranks"),
@@ -414,7 +419,9 @@ impl<'a> Story<'a> {
         };
         let found = self.scenario.fault().and_then(|fault| measured(fault, kind_of_job));
         // In the bench, a job loses pods again and again, and its back-off grows. A hang depends on the time limit.
-        let is_alike = |most: &str| most.parse().is_ok_and(|most: f64| most <= total as f64);
+        let is_alike = |most: &str| {
+            most.split('.').next().and_then(|whole| whole.parse().ok()).is_some_and(|most: u64| most < total)
+        };
         let found = found.filter(|(_, most)| unbounded.is_none() && self.scenario != Scenario::Hang && is_alike(most));
         if let Some((median, most)) = found {
             self.notes.push(format!("The chaos bench measured {median} s at the median, and {most} s at most."));
@@ -422,7 +429,7 @@ impl<'a> Story<'a> {
     }
 }
 
-/// What a run holds.
+/// The unit of what a run holds.
 fn unit(facts: &Facts) -> &'static str {
     if facts.gpus_workers + facts.gpus_spares > 0 { "GPU" } else { "pod" }
 }

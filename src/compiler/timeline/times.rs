@@ -70,7 +70,7 @@ pub fn seconds(name: &str) -> u64 {
     Time::of(name).seconds.unwrap_or_default()
 }
 
-/// What the chaos bench measured for a fault in a kind of job: the median and the maximum of the seconds until the ranks ran again.
+/// The measurements of the chaos bench for a fault in a kind of job: the median and the maximum of the seconds until the ranks ran again.
 pub fn measured(fault: &str, kind_of_job: &str) -> Option<(&'static str, &'static str)> {
     let [_, _, median, most] = rows(MEASURED).find(|row| row[0] == fault && row[1] == kind_of_job)?;
     Some((median, most))

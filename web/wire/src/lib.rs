@@ -272,7 +272,7 @@ pub struct DrawnTimeline {
     pub jobs: Vec<String>,
     /// The scenarios, in the order of their buttons.
     pub choices: Vec<ScenarioChoice>,
-    /// What happens.
+    /// The phases and their texts.
     pub timeline: Timeline,
     /// The width of the picture.
     pub width: u32,
@@ -284,7 +284,7 @@ pub struct DrawnTimeline {
     pub description: String,
     /// For each phase, its distance from the left edge of the picture and its width.
     pub spans: Vec<[u32; 2]>,
-    /// The length of each phase as text; empty if it has none.
+    /// The length of each phase as text; empty if the phase does not end by itself.
     pub lengths: Vec<String>,
 }
 
