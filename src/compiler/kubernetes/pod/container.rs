@@ -109,7 +109,9 @@ struct Probe {
 enum Method {
     /// Connects to a port, and starts no process in a container whose CPUs the training uses.
     TcpSocket(Entry<&'static str>),
-    Exec { command: [&'static str; 2] },
+    Exec {
+        command: [&'static str; 2],
+    },
 }
 
 /// The liveness probe of a pod that launches ranks or joins them: ends it if its script hangs, which `alive.sh` finds out. Kubernetes
