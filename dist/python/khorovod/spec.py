@@ -194,10 +194,13 @@ class Workers(Spec):
     """
 
     _names: ClassVar[Mapping[str, str]] = {
+        "compute_domain": "computeDomain",
         "health_check": "healthCheck",
         "gpu_resource": "gpuResource",
         "slots_per_worker": "slotsPerWorker",
         "ephemeral_storage": "ephemeralStorage",
+        "resource_claims": "resourceClaims",
+        "gpu_claim": "gpuClaim",
     }
 
     replicas: int | None = None
@@ -213,6 +216,17 @@ class Workers(Spec):
     patch job JOB-RUN -p '{"spec": {"completions": 6, "parallelism": 6}}'`.
 
     Example: `Elastic(min_replicas=2, max_replicas=8)`
+    """
+
+    compute_domain: Literal["Single", "All"] | None = None
+    """Multi-node NVLink: all workers join a ComputeDomain of NVIDIA's DRA driver, and each gets IMEX channels.
+    Kubernetes 1.34 or newer. Add `placement: {topology: {required: nvlink}}`, so that all workers run on
+    nodes of one NVLink domain.
+
+    - `"Single"`: One channel, which is what NCCL needs.
+    - `"All"`: All channels of the domain.
+
+    Example: `"Single"`
     """
 
     groups: list[Group] | None = None
@@ -278,6 +292,20 @@ class Workers(Spec):
     """Local disk per worker: both request and limit.
 
     Example: `"100Gi"`
+    """
+
+    resource_claims: list[ResourceClaim] | None = None
+    """Devices that each worker gets by Dynamic Resource Allocation (DRA), Kubernetes 1.34 or newer: GPUs,
+    network interfaces, or others that a DRA driver offers.
+
+    Example: `[ResourceClaim(name="nic", resource_claim_template_name="rdma-nic")]`
+    """
+
+    gpu_claim: str | None = None
+    """The entry of `resourceClaims` with the GPUs that `gpus` counts. The workers then do not request
+    `gpuResource`.
+
+    Example: `"gpus"`
     """
 
     rdma: Rdma | None = None
@@ -360,6 +388,8 @@ class Group(Spec):
         "gpu_resource": "gpuResource",
         "slots_per_worker": "slotsPerWorker",
         "ephemeral_storage": "ephemeralStorage",
+        "resource_claims": "resourceClaims",
+        "gpu_claim": "gpuClaim",
     }
 
     name: str
@@ -425,6 +455,20 @@ class Group(Spec):
     Example: `"100Gi"`
     """
 
+    resource_claims: list[ResourceClaim] | None = None
+    """Devices that each worker gets by Dynamic Resource Allocation (DRA), Kubernetes 1.34 or newer: GPUs,
+    network interfaces, or others that a DRA driver offers.
+
+    Example: `[ResourceClaim(name="nic", resource_claim_template_name="rdma-nic")]`
+    """
+
+    gpu_claim: str | None = None
+    """The entry of `resourceClaims` with the GPUs that `gpus` counts. The workers then do not request
+    `gpuResource`.
+
+    Example: `"gpus"`
+    """
+
     rdma: Rdma | None = None
     """RDMA devices per worker. They need the capability `IPC_LOCK`, and therefore the Pod Security level
     `privileged`.
@@ -440,10 +484,50 @@ class Group(Spec):
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
-class Rdma(Spec):
-    """RDMA devices per worker."""
+class ResourceClaim(Spec):
+    """Devices that each worker gets by Dynamic Resource Allocation.
 
-    resource: str
+    Exactly one of `resource_claim_template_name`, `resource_claim_name`, `devices` must be given.
+    """
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "resource_claim_template_name": "resourceClaimTemplateName",
+        "resource_claim_name": "resourceClaimName",
+    }
+
+    name: str
+    """The name of the entry.
+
+    Example: `"nic"`
+    """
+
+    resource_claim_template_name: str | None = None
+    """An existing ResourceClaimTemplate, from which Kubernetes makes a claim for each worker.
+
+    Example: `"rdma-nic"`
+    """
+
+    resource_claim_name: str | None = None
+    """An existing ResourceClaim, which all workers share.
+
+    Example: `"shared-accelerator"`
+    """
+
+    devices: Mapping[str, Any] | None = None
+    """The devices that each worker gets. khorovod renders a ResourceClaimTemplate with them.
+
+    Example: `{"requests": [{"name": "nic", "exactly": {"deviceClassName": "dranet", "count": 8}}]}`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Rdma(Spec):
+    """RDMA devices per worker.
+
+    Exactly one of `resource`, `claim` must be given.
+    """
+
+    resource: str | None = None
     """The resource that counts the devices.
 
     Example: `"rdma/hca"` or `"vpc.amazonaws.com/efa"`
@@ -451,6 +535,12 @@ class Rdma(Spec):
 
     count: int | None = None
     """The number of devices. Default: `1`."""
+
+    claim: str | None = None
+    """Instead of `resource`: the entry of `resourceClaims` that has the devices.
+
+    Example: `"nic"`
+    """
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -984,6 +1074,14 @@ class Placement(Spec):
     Example: `"topology.kubernetes.io/rack"`
     """
 
+    topology: Topology | None = None
+    """How close together the workers run: in one rack, one block, or one domain of another level. The scheduler
+    or the queue of the job gets it: Kueue, Volcano, the PodGroup of Kubernetes, or else the affinity of the
+    pods.
+
+    Example: `Topology(required="rack")`
+    """
+
     host_network: bool | None = None
     """Whether the pods use the network of their node. Needs the Pod Security level `privileged`. Default:
     `False`.
@@ -1031,6 +1129,66 @@ class Toleration(Spec):
     """How long a pod stays on a node tainted NoExecute.
 
     Example: `300`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Topology(Spec):
+    """How close together the workers run. A level is a node label, or one of these words: `host`
+    (`kubernetes.io/hostname`), `nvlink` (`nvidia.com/gpu.clique`), `rack` and `block`
+    (`topology.kubernetes.io/rack` and `/block`), `zone` and `region` (`topology.kubernetes.io/zone` and
+    `/region`).
+    """
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "rank_order": "rankOrder",
+    }
+
+    required: str | None = None
+    """All workers run in one domain of this level, or do not start.
+
+    Example: `"rack"`
+    """
+
+    preferred: str | None = None
+    """All workers run in one domain of this level, if possible.
+
+    Example: `"block"`
+    """
+
+    slices: TopologySlices | None = None
+    """Slices of workers, each of which runs in one domain. Only with `scheduling.localQueue` or the target
+    `volcano`.
+
+    Example: `TopologySlices(size=4, required="rack")`
+    """
+
+    rank_order: list[str] | None = None
+    """Levels, the outermost first, by which the hosts of the ranks are sorted, so that ranks with near numbers
+    run near each other. With `zone` and `region` alone, the pods read their own labels. Any other level needs
+    the permission to read nodes, which khorovod then renders as a ClusterRole. Not with torchrun, jax and
+    tensorflow, and not for elastic jobs.
+
+    Example: `["block", "rack"]`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class TopologySlices(Spec):
+    """Slices of workers, each of which runs in one domain. The first slice has the workers with the lowest
+    indexes, and so on.
+    """
+
+    size: int
+    """The number of workers of a slice. It must divide the number of workers.
+
+    Example: `4`
+    """
+
+    required: str
+    """The workers of a slice run in one domain of this level, or do not start.
+
+    Example: `"rack"`
     """
 
 
@@ -1557,7 +1715,7 @@ class Patch(Spec):
 class PatchTarget(Spec):
     """The objects that a patch applies to."""
 
-    kind: Literal["Pod", "NetworkPolicy", "ServiceAccount", "Secret", "PersistentVolume", "PersistentVolumeClaim", "ConfigMap", "Service", "Role", "RoleBinding", "PodGroup", "StatefulSet", "Job", "PodMonitor", "MPIJob", "JobSet", "TrainingRuntime", "TrainJob"] | None = None
+    kind: Literal["Pod", "NetworkPolicy", "ServiceAccount", "Secret", "PersistentVolume", "PersistentVolumeClaim", "ConfigMap", "Service", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ResourceClaimTemplate", "ComputeDomain", "PodGroup", "StatefulSet", "Job", "PodMonitor", "MPIJob", "JobSet", "TrainingRuntime", "TrainJob"] | None = None
     """Their kind.
 
     - `"Pod"`: The pods of any target: `*-worker`, `*-launcher`.
@@ -1570,6 +1728,10 @@ class PatchTarget(Spec):
     - `"Service"`: The DNS names of the pods.
     - `"Role"`: The permissions of the launcher.
     - `"RoleBinding"`: The account that has them.
+    - `"ClusterRole"`: The permission to read nodes, for `placement.topology.rankOrder`.
+    - `"ClusterRoleBinding"`: The account that has it.
+    - `"ResourceClaimTemplate"`: The devices of `workers.resourceClaims`.
+    - `"ComputeDomain"`: The NVLink domain of `workers.computeDomain`.
     - `"PodGroup"`: The gang.
     - `"StatefulSet"`: The workers.
     - `"Job"`: The launcher, or the whole job.
@@ -1836,6 +1998,7 @@ __all__ = [
     "Placement",
     "Progress",
     "Rdma",
+    "ResourceClaim",
     "Resources",
     "S3",
     "Scheduling",
@@ -1846,5 +2009,7 @@ __all__ = [
     "Stall",
     "Storage",
     "Toleration",
+    "Topology",
+    "TopologySlices",
     "Workers",
 ]

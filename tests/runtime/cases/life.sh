@@ -87,8 +87,9 @@ case_releases_when_told_to_end() {
 
 # The signal that cluster tools send to request a checkpoint reaches every rank.
 case_passes_signals_on() {
+  local rank
   train 'trap "echo saved" USR1; trap "echo asked; exit 0" USR2; echo up $OMPI_COMM_WORLD_RANK; while :; do sleep 0.2; done'
-  wait_for launcher "up 3" || return
+  for rank in 0 1 2 3; do wait_for launcher "up $rank" || return; done
   kill_pod launcher USR1
   wait_for launcher "[1,3]<stdout>:saved"
   kill_pod launcher USR2

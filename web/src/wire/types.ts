@@ -608,7 +608,7 @@ export const checkImport: c.Check<Import> = c.object({
   problems: c.array(checkImportProblem),
 });
 
-/** What happens to a run. */
+/** An event in the life of a run. */
 export type Scenario = "nothing" | "workerNode" | "launcherNode" | "crash" | "hang" | "eviction" | "deadline" | "change";
 export const checkScenario: c.Check<Scenario> = c.oneOf("nothing", "workerNode", "launcherNode", "crash", "hang", "eviction", "deadline", "change");
 
@@ -636,7 +636,7 @@ export const checkTimelineLane: c.Check<TimelineLane> = c.object({
   holds: c.number,
 });
 
-/** What a phase is for. */
+/** The purpose of a phase. */
 export type PhaseKind = "start" | "wait" | "check" | "train" | "fault" | "recover" | "save" | "release" | "end";
 export const checkPhaseKind: c.Check<PhaseKind> = c.oneOf("start", "wait", "check", "train", "fault", "recover", "save", "release", "end");
 
@@ -648,11 +648,11 @@ export const checkTimeSource: c.Check<TimeSource> = c.oneOf("runtime", "kubernet
 export type PodState = "absent" | "pending" | "starting" | "ready" | "leading" | "training" | "stuck" | "saving" | "dead";
 export const checkPodState: c.Check<PodState> = c.oneOf("absent", "pending", "starting", "ready", "leading", "training", "stuck", "saving", "dead");
 
-/** What a pod does in a phase. */
+/** The activity of a pod in a phase. */
 export interface Activity {
   /** The kind of what it does. */
   state: PodState;
-  /** What it does, as the end of a sentence. */
+  /** The activity, as the end of a sentence. */
   does: string;
 }
 export const checkActivity: c.Check<Activity> = c.object({
@@ -662,11 +662,11 @@ export const checkActivity: c.Check<Activity> = c.object({
 
 /** A phase of a run. */
 export interface Phase {
-  /** What the phase is for. */
+  /** The purpose of the phase. */
   kind: PhaseKind;
   /** One to four words. */
   title: string;
-  /** What happens. Code is in backquotes. */
+  /** The events of the phase. Code is in backquotes. */
   text: string;
   /** The seconds from `kubectl apply` until it begins, if it begins by itself. */
   start?: number;
@@ -678,11 +678,11 @@ export interface Phase {
   reason: string;
   /** The lines that the log of the launcher gets. */
   log: string[];
-  /** What each lane does, in their order. */
+  /** The activity of each lane, in their order. */
   pods: Activity[];
-  /** What the living pods hold, in the timeline's unit. */
+  /** The amount that the living pods hold, in the timeline's unit. */
   held: number;
-  /** What the scheduler counts for pods on a dead node. */
+  /** The amount that the scheduler counts for pods on a dead node. */
   dead: number;
 }
 export const checkPhase: c.Check<Phase> = c.object({
@@ -701,13 +701,13 @@ export const checkPhase: c.Check<Phase> = c.object({
 
 /** The life of a run. */
 export interface Timeline {
-  /** What happens to the run. */
+  /** The event that it shows. */
   scenario: Scenario;
   /** The result, as a sentence. */
   headline: string;
-  /** What the result costs and what changes it, one sentence each. Code is in backquotes. */
+  /** The costs of the result, and the fields that change it, one sentence each. Code is in backquotes. */
   notes: string[];
-  /** What the run holds: `GPU`, or `pod` if it has no GPUs. */
+  /** The unit of what the run holds: `GPU`, or `pod` if it has no GPUs. */
   unit: string;
   /** The pods. Pods that do the same share a lane. */
   lanes: TimelineLane[];
@@ -735,7 +735,7 @@ export interface DrawnTimeline {
   jobs: string[];
   /** The scenarios, in the order of their buttons. */
   choices: ScenarioChoice[];
-  /** What happens. */
+  /** The phases and their texts. */
   timeline: Timeline;
   /** The width of the picture. */
   width: number;
@@ -747,7 +747,7 @@ export interface DrawnTimeline {
   description: string;
   /** For each phase, its distance from the left edge of the picture and its width. */
   spans: [number, number][];
-  /** The length of each phase as text; empty if it has none. */
+  /** The length of each phase as text; empty if the phase does not end by itself. */
   lengths: string[];
 }
 export const checkDrawnTimeline: c.Check<DrawnTimeline> = c.object({

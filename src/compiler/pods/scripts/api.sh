@@ -6,7 +6,6 @@ job_path=/apis/batch/v1/namespaces/$namespace/jobs/$own_job
 # call METHOD PATH [BODY]: sends a request to the API server. Sets `answer` and its HTTP `status`, or 000.
 call() {
   local host=${KUBERNETES_SERVICE_HOST:-kubernetes.default.svc} reply
-  beat
   [[ $host != *:* ]] || host="[$host]"
   local url="https://$host:${KUBERNETES_SERVICE_PORT:-443}$2"
   if type -P curl >/dev/null; then
@@ -91,7 +90,7 @@ end_job() {
       log "cannot end the Job $own_job (HTTP $status): its ServiceAccount needs get and patch on jobs"
       return
     fi
-    sleep 2
+    pause 2
   done
 }
 

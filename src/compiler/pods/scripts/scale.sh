@@ -121,7 +121,7 @@ release_workers() {
         return
       fi
       log "cannot release ${team_names[team]} yet (HTTP $status): ${answer:0:300}"
-      sleep 2
+      pause 2
     done
   done
   log "released the workers"
