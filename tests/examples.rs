@@ -191,5 +191,8 @@ fn every_object_is_of_its_kubernetes_type_without_loss() {
             }
         }
     }
-    assert!(foreign.iter().all(|kind| ["PodGroup", "PodMonitor"].contains(&kind.as_str())), "{foreign:?}");
+    assert!(
+        foreign.iter().all(|kind| ["ComputeDomain", "PodGroup", "PodMonitor"].contains(&kind.as_str())),
+        "{foreign:?}"
+    );
 }
