@@ -4,7 +4,6 @@ use serde_json::{Value as Json, json};
 
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{choice, shape};
-use crate::job::declare::workers::MAX_WORKERS;
 use crate::job::read::{At, Defs, Expected, Field, Item, Reader, WayOut};
 use crate::job::types::spec;
 use crate::yaml::Node;
@@ -51,7 +50,7 @@ shape! {
     /// Slices of workers, each of which runs in one domain. The first slice has the workers with the lowest indexes, and so on.
     TopologySlices {
         /// The number of workers of a slice. It must divide the number of workers.
-        "size" (required) size: Int<1, MAX_WORKERS>, example 4;
+        "size" (required) size: Int<1, 100_000>, example 4;
         /// The workers of a slice run in one domain of this level, or do not start.
         "required" (required) required: LabelKey, example "rack";
     }
