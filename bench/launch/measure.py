@@ -1,0 +1,302 @@
+"""Starts the workers of a job as processes, launches ranks on them in several ways, and prints one JSON line per launch:
+measure.py WORKERS [REPETITIONS [VARIANT...]]
+
+"srun" and "floor" start `echo` instead of ranks, without mpirun.
+Each worker is the job's worker.sh with a real sshd, in process, mount and host name namespaces of its own, at its own address of
+the loopback interface. A launch is measured from the launcher's line "all answer", or the start of a bare mpirun, to the first
+line of the last rank. A rank prints one line.
+"""
+import base64
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import yaml
+
+WORKERS = int(sys.argv[1])
+REPETITIONS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+VARIANTS = sys.argv[3:] or ["khorovod", "khorovod-flat", "mpirun-flat", "mpirun-tree", "srun", "floor"]
+RADIX = 32
+STARTED = time.time_ns()
+HERE = os.path.dirname(os.path.abspath(__file__))
+JOB = f"""
+apiVersion: khorovod.dev/v1alpha1
+kind: TrainingJob
+metadata: {{name: big, namespace: bench}}
+spec:
+  image: example.com/train:1
+  command: [echo, first-line]
+  workers: {{replicas: {WORKERS}}}
+  lifecycle: {{retries: 0}}
+  security: {{runAsUser: 0, podSecurityLevel: baseline}}
+"""
+# Open MPI must use the loopback interface, which it otherwise ignores.
+ENVIRONMENT = {
+    "OMPI_MCA_oob_tcp_if_include": "lo", "OMPI_MCA_btl": "self,tcp", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "HOME": "/run/home", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin",
+}
+ENTER = """mount --bind "$1/horovod" /horovod && mount --bind "$1/khorovod" /etc/khorovod && hostname "$2" && shift 2 && exec "$@" """
+
+
+def write(path, text, mode=0o755):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(text)
+    os.chmod(path, mode)
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+def address(index):
+    return f"127.1.{index // 250}.{index % 250 + 1}"
+
+
+class Group:
+    """A cgroup, which counts processor time and memory of a launcher."""
+
+    def __init__(self, name):
+        self.folders = {kind: f"/sys/fs/cgroup/{kind}/launch-bench-{STARTED}-{name}" for kind in ("cpuacct", "memory")}
+        for folder in self.folders.values():
+            os.makedirs(folder, exist_ok=True)
+
+    def enter(self):
+        for folder in self.folders.values():
+            write(f"{folder}/cgroup.procs", str(os.getpid()), 0o644)
+
+    def seconds(self):
+        return int(read(f"{self.folders['cpuacct']}/cpuacct.usage")) / 1e9
+
+    def reset_peak(self):
+        write(f"{self.folders['memory']}/memory.max_usage_in_bytes", "0", 0o644)
+
+    def peak(self):
+        return int(read(f"{self.folders['memory']}/memory.max_usage_in_bytes"))
+
+    def processes(self):
+        return read(f"{self.folders['cpuacct']}/cgroup.procs").split()
+
+    def open_files(self):
+        """The open files of the process that has most of them."""
+        most = 0
+        for process in self.processes():
+            try:
+                most = max(most, len(os.listdir(f"/proc/{process}/fd")))
+            except OSError:
+                pass
+        return most
+
+    def close(self):
+        for process in self.processes():
+            try:
+                os.kill(int(process), signal.SIGKILL)
+            except OSError:
+                pass
+        while self.processes():
+            time.sleep(0.05)
+        for folder in self.folders.values():
+            # A process that has ended is counted a little longer.
+            for _ in range(600):
+                try:
+                    os.rmdir(folder)
+                    break
+                except OSError:
+                    time.sleep(0.1)
+
+
+class Job:
+    def __init__(self):
+        rendered = subprocess.run([os.environ["KHOROVOD"], "render", "-q", "-"], input=JOB, text=True, capture_output=True)
+        if rendered.returncode:
+            sys.exit(rendered.stderr)
+        objects = list(yaml.load_all(rendered.stdout, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        self.files = next(o["data"] for o in objects if o["kind"] == "ConfigMap" and "job.sh" in o["data"])
+        # Smaller jobs do not have them.
+        for name in ("tree.sh", "srun", "order.sh"):
+            self.files.setdefault(name, read(f"{HERE}/../../src/compiler/pods/scripts/{name}"))
+        # Two cores do the work of all hosts, so connections take longer.
+        self.files["ssh_config"] = re.sub("ConnectTimeout .*", "ConnectTimeout 200", self.files["ssh_config"])
+        self.files["sshd_config"] += "LoginGraceTime 0\n"
+        secret = next(o for o in objects if o["kind"] == "Secret")
+        self.keys = {name: base64.b64decode(text).decode() for name, text in secret["data"].items()}
+        settings = dict(line.split("=", 1) for line in self.files["job.sh"].splitlines() if "=" in line)
+        self.team, self.service, self.port = settings["team_names"].strip("( )"), settings["service"], settings["port"]
+        self.names = [f"{self.team}-{index}" for index in range(WORKERS)]
+        # There is no API server.
+        self.files["job.sh"] += "own_job='' scales='' user=root\n"
+        launcher = next(o for o in objects if o["kind"] == "Job")
+        container = launcher["spec"]["template"]["spec"]["containers"][0]
+        self.environment = {e["name"]: e["value"] for e in container["env"] if "value" in e} | ENVIRONMENT
+        # The workers of the bench are older than each launcher, which would therefore sweep them first.
+        assert "began_here - 20" in self.files["launcher.sh"]
+        # For the same reason as the connections, a worker that does not answer for ten seconds is not lost.
+        assert "patience:-10" in self.files["attempt.sh"]
+        self.files["attempt.sh"] = self.files["attempt.sh"].replace("patience:-10", "patience:-900")
+        self.files["launcher.sh"] = self.files["launcher.sh"].replace("began_here - 20", "began_here - 200000")
+
+    def pod(self, folder, keys, changed):
+        for name, text in (self.files | changed).items():
+            write(f"{folder}/khorovod/scripts/{name}", text)
+        for name in keys:
+            write(f"{folder}/khorovod/keys/{name}", self.keys[name], 0o600)
+        os.makedirs(f"{folder}/horovod/generated", exist_ok=True)
+
+    def start_workers(self):
+        self.group = Group("workers")
+        for index, name in enumerate(self.names):
+            folder = f"/run/workers/{index}"
+            # The log shows each session and the key that opened it.
+            config = self.files["sshd_config"].replace("LogLevel FATAL", "LogLevel INFO")
+            self.pod(folder, ["host_key", "authorized_keys"], {"sshd_config": f"ListenAddress {address(index)}\n{config}"})
+            environment = self.environment | {
+                "HOSTNAME": name, "KHOROVOD_POD_IP": address(index), "KHOROVOD_NODE_IP": "127.0.0.1", "KHOROVOD_POD_UID": f"{index:08x}",
+            }
+            with open(f"{folder}/log", "w") as log:
+                subprocess.Popen(
+                    ["unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", "-c", ENTER, "-",
+                     folder, name, "/bin/bash", "/etc/khorovod/scripts/worker.sh"],
+                    env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=self.group.enter)
+            if index >= 16:
+                self.wait_worker(index - 16)
+        for index in range(WORKERS):
+            self.wait_worker(index)
+
+    def wait_worker(self, index):
+        for _ in range(1200):
+            if "answers on port" in read(f"/run/workers/{index}/log"):
+                return
+            time.sleep(0.05)
+        sys.exit(f"worker {index} did not start:\n{read(f'/run/workers/{index}/log')}")
+
+    def sessions(self):
+        """How many sessions the user's key and the host key have opened so far."""
+        counts = {}
+        for index in range(WORKERS):
+            for key in re.findall(r"Accepted publickey .*(SHA256:\S+)", read(f"/run/workers/{index}/log")):
+                counts[key] = counts.get(key, 0) + 1
+        return counts.get(self.fingerprint, 0), sum(counts.values())
+
+    def launch(self, variant, number):
+        folder = f"/run/launcher-{number}"
+        changed = {}
+        if variant == "khorovod-flat":
+            changed["job.sh"] = self.files["job.sh"] + "tree_from=1000000\n"
+        elif variant == "khorovod":
+            changed["job.sh"] = self.files["job.sh"] + "tree_from=1\n"
+        self.pod(folder, ["id_ed25519", "known_hosts"], changed)
+        begins, marker, expected = None, "first-line", WORKERS
+        environment = self.environment | {"HOSTNAME": "big-launcher"}
+        if variant.startswith("khorovod"):
+            command = ["/bin/bash", "/etc/khorovod/scripts/launcher.sh"]
+            begins = f"{WORKERS} of {WORKERS} workers answer"
+        elif variant.startswith("mpirun"):
+            # Without the settings of khorovod.
+            environment = {n: v for n, v in environment.items() if not re.match("OMPI_MCA_|PRTE_MCA_", n)} | ENVIRONMENT
+            command = [
+                "mpirun", "--hostfile", "/run/bare/hostfile", "-np", str(WORKERS), "--bind-to", "none", "--map-by", "slot",
+                "--mca", "orte_keep_fqdn_hostnames", "true", "--mca", "plm_rsh_agent", "/run/bare/ssh",
+                "--mca", "plm_rsh_no_tree_spawn", "1" if variant == "mpirun-flat" else "0", "echo", marker,
+            ]
+        elif variant == "srun":
+            # The tree of khorovod with the command of the floor.
+            generated = f"{folder}/horovod/generated"
+            for name in ("id_ed25519", "known_hosts"):
+                write(f"{generated}/keys/{name}", self.keys[name], 0o600)
+            os.symlink("/usr/bin/ssh", f"{generated}/real-ssh")
+            instances = [read(f"/run/workers/{index}/horovod/generated/instance").split()[1] for index in range(WORKERS)]
+            write(f"{generated}/tree", "".join(
+                f"{name}.{self.service} {address(i)} {instances[i]}\n" for i, name in enumerate(self.names)), 0o644)
+            command = ["/bin/bash", "-c", f"/etc/khorovod/scripts/srun echo {marker}; exit"]
+        else:
+            command = ["/bin/bash", "-c", f"exec /bin/bash /run/bare/floor.sh /run/bare/config {RADIX} 'echo {marker}' </run/bare/addresses"]
+        group = Group(f"{variant}-{number}")
+        before = self.sessions()
+        log = open(f"{folder}/log", "w")
+        start = time.time()
+        launcher = subprocess.Popen(
+            ["unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", "-c", ENTER, "-", folder,
+             "big-launcher", *command],
+            env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=group.enter)
+        text, used, theirs, first, files, looked = "", 0.0, self.group.seconds(), None, 0, 0.0
+        file = open(f"{folder}/log")
+        while True:
+            ended = launcher.poll() is not None
+            text += file.read()
+            now = time.time()
+            if begins and begins in text:
+                begins, start, used, theirs = None, now, group.seconds(), self.group.seconds()
+                group.reset_peak()
+            lines = text.count(marker + "\n")
+            if lines and first is None:
+                first = now - start
+            if lines >= expected or ended:
+                break
+            if now - looked > 0.3:
+                looked, files = now, max(files, group.open_files())
+            time.sleep(0.005)
+        last, cpu, peak = time.time() - start, group.seconds() - used, group.peak()
+        files = max(files, group.open_files())
+        if lines < expected:
+            errors = f"{folder}/horovod/generated/tree-errors"
+            text += read(errors) if os.path.exists(errors) else ""
+            sys.exit(f"{variant} with {WORKERS} workers: {lines} ranks printed their line\n{text[-6000:]}")
+        try:
+            launcher.wait(300)
+        except subprocess.TimeoutExpired:
+            sys.exit(f"{variant} did not end\n{file.read()[-3000:]}")
+        total = group.seconds() - used
+        theirs = self.group.seconds() - theirs
+        group.close()
+        after = self.sessions()
+        print(json.dumps({
+            "workers": WORKERS, "variant": variant, "cpu": round(cpu, 3), "cpu_to_end": round(total, 3), "workers_cpu": round(theirs, 3), "first": round(first, 3), "last": round(last, 3),
+            "launcher_sessions": after[0] - before[0], "all_sessions": after[1] - before[1], "peak_mib": round(peak / 2**20, 1),
+            "open_files": files, "code": launcher.returncode,
+        }), flush=True)
+
+    def prepare(self):
+        write("/run/bare/config", self.files["ssh_config"].replace("/horovod/generated/keys", "/run/bare") + f"  Port {self.port}\n  User root\n", 0o644)
+        for name in ("id_ed25519", "known_hosts"):
+            write(f"/run/bare/{name}", self.keys[name], 0o600)
+        write("/run/bare/ssh", '#!/bin/sh\nexec ssh -F /run/bare/config "$@"\n')
+        write("/run/bare/floor.sh", read(f"{HERE}/floor.sh"))
+        write("/run/bare/hostfile", "".join(f"{name}.{self.service} slots=1\n" for name in self.names), 0o644)
+        write("/run/bare/addresses", "".join(f"{address(i)}\n" for i in range(WORKERS)), 0o644)
+        write("/run/hosts", "127.0.0.1 localhost big-launcher\n" + "".join(
+            f"{address(i)} {name}.{self.service} {name}\n" for i, name in enumerate(self.names)), 0o644)
+        subprocess.run(["mount", "--bind", "/run/hosts", "/etc/hosts"], check=True)
+        # A session runs the .bashrc of its user, which on this machine may do anything.
+        write("/run/passwd", read("/etc/passwd").replace(":/root:", ":/run/home:", 1), 0o644)
+        subprocess.run(["mount", "--bind", "/run/passwd", "/etc/passwd"], check=True)
+        shown = subprocess.run(["ssh-keygen", "-l", "-f", "/run/bare/id_ed25519"], text=True, capture_output=True, check=True).stdout
+        self.fingerprint = shown.split()[1]
+
+
+def main():
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", "/run"], check=True)
+    os.makedirs("/run/home")
+    os.makedirs("/run/sshd")
+    job = Job()
+    job.prepare()
+    began = time.time()
+    job.start_workers()
+    available = int(re.search(r"MemAvailable: +(\d+)", read("/proc/meminfo"))[1]) >> 10
+    print(f"{WORKERS} workers after {time.time() - began:.0f} s; {available} MiB available", file=sys.stderr)
+    number = 0
+    for _ in range(REPETITIONS):
+        for variant in VARIANTS:
+            job.launch(variant, number)
+            number += 1
+            time.sleep(1)
+    job.group.close()
+
+
+main()

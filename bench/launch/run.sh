@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Measures how jobs of many workers start: bench/launch/run.sh WORKERS [REPETITIONS [VARIANT...]] prints one JSON line per launch.
+# Without arguments it runs all sizes of bench/launch.md, and writes that file and bench/launch.svg.
+# Requires root, because it makes namespaces and cgroups. Set KHOROVOD to measure another binary.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=tests/tools.sh
+. tests/tools.sh
+KHOROVOD=${KHOROVOD:-$(shipped)}
+export KHOROVOD PYTHONDONTWRITEBYTECODE=1
+made=()
+# The folders of a pod are mount points, which must exist.
+for folder in /horovod /etc/khorovod; do
+    [[ -d $folder ]] || { mkdir "$folder" && made+=("$folder"); }
+done
+trap '((!${#made[@]})) || rmdir "${made[@]}"' EXIT
+measure() { unshare --mount --net --pid --fork --kill-child --mount-proc /usr/bin/python3 -P bench/launch/measure.py "$@"; }
+if (($#)); then
+    measure "$@"
+    exit
+fi
+# With 512 workers the daemons of Open MPI fill five gigabytes, and two cores are busy for minutes.
+for size in "16 3" "32 3" "64 3" "128 3" "256 3" "512 1"; do
+    # shellcheck disable=SC2086 # a size and its repetitions
+    measure $size
+done >bench/launch.jsonl
+/usr/bin/python3 -P bench/launch/report.py bench/launch.jsonl >bench/launch.md
