@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use crate::job::target::SshKeys;
-use crate::job::valid::{HealthPolicy, LauncherKind, Progress, S3, Stall, VolumeSource};
+use crate::job::valid::{HealthPolicy, LauncherKind, Mpi, Progress, S3, Stall, VolumeSource};
 use crate::plan::{Plan, Shape};
 
 pub use settings::launch;
@@ -198,7 +198,12 @@ pub fn files(plan: &Plan) -> Vec<File> {
     files.extend(scripts!["worker.sh", "sshd.sh", "session.sh", "sweep.sh"]);
     files.extend(scripts!["launcher.sh", "ssh", "hosts.sh", "probe.sh", "wait.sh"]);
     match plan.spec.launcher.kind {
-        LauncherKind::Mpirun => files.extend(scripts!["mpi.sh", "rank.sh", "world.sh"]),
+        LauncherKind::Mpirun => {
+            files.extend(scripts!["mpi.sh", "rank.sh", "world.sh"]);
+            if launches_as_tree(plan) {
+                files.extend(scripts!["tree.sh", "srun", "order.sh"]);
+            }
+        }
         LauncherKind::Horovodrun if plan.spec.elastic.is_none() => files.extend(scripts!["rank.sh"]),
         LauncherKind::Deepspeed => files.extend(scripts!["rank.sh"]),
         // With the shell launcher, the user may call horovodrun with elastic options.
@@ -226,6 +231,16 @@ pub fn files(plan: &Plan) -> Vec<File> {
         files.extend(scripts!["idle.sh"]);
     }
     files
+}
+
+/// From how many workers on a launch uses a tree of ssh sessions; `tree.sh` has the same number.
+const TREE_FROM: u32 = 65;
+
+/// Whether the daemons of MPI may be started over a tree of ssh sessions. The keys of the MPI Operator have no separate host key.
+fn launches_as_tree(plan: &Plan) -> bool {
+    plan.workers >= TREE_FROM
+        && matches!(plan.spec.launcher.mpi, Mpi::OpenMpi | Mpi::Mpich)
+        && plan.spec.target.ssh_keys != SshKeys::Operator
 }
 
 /// The entries of the ConfigMap `<job>-current`: the current run, and the limits that may change while it runs.

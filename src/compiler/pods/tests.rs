@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use super::{File, REVISION, current, files, without_comments};
+use super::{File, REVISION, TREE_FROM, current, files, without_comments};
 use crate::job::declare;
 use crate::job::fixtures::{group, spec};
 use crate::job::valid::*;
@@ -22,6 +22,21 @@ fn plan() -> Plan {
     plan
 }
 
+/// A plain job does not get the scripts of the tree, and the number in `tree.sh` is the one of the compiler.
+#[test]
+fn only_large_jobs_launch_as_a_tree() {
+    let has_tree = |plan: &Plan| files(plan).iter().any(|file| file.name == "srun");
+    let mut plan = plan();
+    assert!(!has_tree(&plan));
+    plan.workers = TREE_FROM - 1;
+    assert!(!has_tree(&plan));
+    plan.workers = TREE_FROM;
+    assert!(has_tree(&plan));
+    plan.spec.launcher.mpi = Mpi::IntelMpi;
+    assert!(!has_tree(&plan));
+    assert!(include_str!("scripts/tree.sh").contains(&format!("tree_from=${{tree_from:-{TREE_FROM}}}")));
+}
+
 /// One plan for each possible set of files.
 fn plans() -> Vec<Plan> {
     let changed = |change: fn(&mut Plan)| {
@@ -31,6 +46,7 @@ fn plans() -> Vec<Plan> {
     };
     vec![
         plan(),
+        changed(|plan| plan.workers = TREE_FROM),
         changed(|plan| {
             plan.shape = Shape::IndexedJob;
             plan.hostfile = None;

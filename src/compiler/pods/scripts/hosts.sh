@@ -79,6 +79,10 @@ write_hostfile() {
   for index in "${hosts[@]}"; do
     [[ -z ${addresses[$index]:-} ]] || echo "${addresses[$index]}" >"$generated/addresses/$index"
   done
+  [[ -e $scripts/srun ]] || return 0
+  for index in "${hosts[@]}"; do
+    [[ $index == "$launcher_host" ]] || echo "$index ${addresses[$index]:-$index} ${instances[$index]:--}"
+  done >"$generated/tree"
 }
 
 # probe_hosts [in-turn]: prints a line of probe.sh for each target of standard input that answers, after at most `probe_timeout`

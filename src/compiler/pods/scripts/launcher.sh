@@ -6,7 +6,10 @@
 . /etc/khorovod/scripts/common.sh
 # health.sh redefines it if workers are checked.
 is_checked() { false; }
-for part in hosts topology wait mpi world attempt relay stall elastic sshd api status scale health idle; do
+# tree.sh redefines it for large jobs.
+use_tree() { :; }
+uses_tree=''
+for part in hosts topology wait mpi world tree attempt relay stall elastic sshd api status scale health idle; do
   # A job has only the files that it needs.
   [[ ! -e $scripts/$part.sh ]] || . "$scripts/$part.sh"
 done
@@ -176,6 +179,7 @@ while :; do
   if [[ -n $own_job ]] && ((attempts)); then note_attempt; fi
   watch=watch_workers since=$SECONDS
   [[ -z $min_workers ]] || watch=''
+  use_tree
   ((++attempts))
   passed=() rejections=0
   if attempt $watch; then
@@ -196,6 +200,12 @@ while :; do
   retries=$(limit retries 3)
   ((SECONDS - since < $(limit retries-reset-after 3600))) || failures=0
   last_end=$failure
+  if [[ -n $uses_tree && -s $generated/tree-errors ]]; then tail -n 20 "$generated/tree-errors" >&2; fi
+  if [[ -n $uses_tree && -e $generated/tree-failed ]]; then
+    log "the tree of ssh sessions could not be used: $failure; the next attempt opens all sessions itself and does not count against lifecycle.retries"
+    record_phase waiting
+    continue
+  fi
   # The loss of a worker costs no retry, unless the attempt was so short that it is likely to repeat.
   if [[ -s $generated/leaves ]] || ((${#gone[@]} && SECONDS - since >= 60)); then
     log "attempt ended: $failure; it does not count against lifecycle.retries"

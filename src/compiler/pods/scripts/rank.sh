@@ -29,4 +29,6 @@ if [[ ${HOROVOD_CONTROLLER:-} == gloo && ${HOROVOD_LOCAL_RANK:-} == 0 ]] && ! ge
   echo "khorovod: $self cannot resolve its own name, and released versions of Horovod then crash under Gloo (code 139):" \
     "add the name to the node's /etc/hosts, set launcher.args: [--mpi], or build Horovod with khorovod's image/horovod.sh" >&2
 fi
+# order.sh sets them for the daemons of MPI.
+[[ ! -e /etc/khorovod/scripts/order.sh ]] || unset SLURM_JOBID SLURM_NODEID SLURM_PROCID SLURMD_NODENAME
 exec "$@"

@@ -6,6 +6,19 @@ mapfile -d '' -t environment </horovod/generated/environment
 cd "${environment[-1]#PWD=}" || exit
 command=${SSH_ORIGINAL_COMMAND:-}
 
+# The key of a worker can only hand down an order of the launcher, which order.sh checks.
+if [[ -e /horovod/generated/keys/relays ]]; then
+  key=''
+  { read -r _ _ key _ <"${SSH_USER_AUTH:-}"; } 2>/dev/null
+  if [[ -z $key || " $(</horovod/generated/keys/authorized_keys) " != *[[:space:]]"$key"[[:space:]]* ]]; then
+    unset KHOROVOD_LAUNCHER SSH_TTY
+    [[ $command =~ ^/bin/bash\ /etc/khorovod/scripts/order\.sh\ [0-9]{1,6}\ [0-9]{1,6}$ ]] || {
+      echo "khorovod: $HOSTNAME accepts only orders from another worker" >&2
+      exit 77
+    }
+  fi
+fi
+
 # Only one launcher may start ranks. A new one takes over with sweep.sh, and the one before is refused from then on.
 if [[ -n ${KHOROVOD_LAUNCHER:-} ]]; then
   owner=/horovod/generated/owner first='' former=''
@@ -26,6 +39,7 @@ if [[ $command == internal-sftp ]]; then
   echo "the image has no sftp-server" >&2
   exit 127
 fi
+if [[ $command == "/bin/bash /etc/khorovod/scripts/order.sh "* ]]; then exec env "${environment[@]}" /bin/bash -c "exec $command"; fi
 if [[ -z $command ]]; then exec env "${environment[@]}" /bin/bash; fi
 if [[ -n ${SSH_TTY:-} ]]; then exec env "${environment[@]}" /bin/bash -c "$command"; fi
 

@@ -12,6 +12,17 @@ install_ssh() {
   install -D -m 0755 "$scripts/ssh" "$generated/bin/ssh" && ln -sfn "$program" "$generated/real-ssh"
 }
 
+# Lets other workers hand down orders of the launcher: with the host key, which all workers share.
+allow_orders() {
+  local key keys=$generated/keys
+  key=$(ssh-keygen -y -f "$keys/host_key") || return
+  echo "khorovod-worker $key" >"$keys/relays_hosts"
+  sed 's/^/launcher /' "$keys/authorized_keys" >"$keys/signers"
+  echo "restrict $key" >"$keys/relays"
+  echo "$name ${greeting##* }" >"$generated/instance"
+  options+=(-o "AuthorizedKeysFile=$keys/authorized_keys $keys/relays" -o ExposeAuthInfo=yes)
+}
+
 # Starts sshd and sets `sshd`, its process id. A check of the configuration before would take as long again.
 start_sshd() {
   local program team name=- options=(-o "Port=$port" -o "AllowUsers=$user")
@@ -41,6 +52,7 @@ start_sshd() {
     umask 077
     { cat /proc/self/environ; printf 'PWD=%s\0' "$PWD"; } >"$generated/environment"
   )
+  if [[ -e $scripts/order.sh ]]; then allow_orders; fi
   # OpenSSH 9.8 and later, which have sshd-session, block clients that connect and hang up, as probes do.
   if PATH=/usr/lib/openssh:/usr/libexec/openssh:/usr/lib/ssh:/usr/libexec/ssh type -P sshd-session >/dev/null ||
     "$program" -t -f "$scripts/sshd_config" "${options[@]}" -o PerSourcePenalties=no 2>/dev/null; then

@@ -1,0 +1,87 @@
+# Starts a large job over a tree of ssh sessions. Sourced by the launcher, srun and order.sh; README.md describes the tree.
+
+# From how many hosts on, and how many hosts each host starts itself. Tests set other values.
+tree_from=${tree_from:-65}
+tree_radix=${tree_radix:-32}
+
+# Makes mpirun start its daemons with one call of `srun`, as in a Slurm job, if the attempt has many hosts. An mpirun without
+# support for Slurm ignores it and uses ssh. After a launch that failed because of the tree, the next attempts do not use it.
+use_tree() {
+  uses_tree=''
+  rm -f "$generated/bin/srun" "$generated/tree-errors"
+  tree_environment unset
+  if ((${#hosts[@]} < tree_from)) || [[ -e $generated/tree-failed ]]; then return; fi
+  # Each mpirun keeps a connection for each host.
+  ulimit -S -n "$(ulimit -H -n)" 2>/dev/null
+  install -m 0755 "$scripts/srun" "$generated/bin/srun"
+  tree_environment export
+  uses_tree=yes
+  log "the launch uses a tree of ssh sessions"
+}
+
+# tree_environment export|unset: the variables that choose srun. Those of the user stay.
+tree_environment() {
+  local pair name
+  for pair in "${tree_variables[@]}"; do
+    name=${pair%%=*}
+    if [[ $1 == unset ]]; then
+      [[ ${!name:-} != "${pair#*=}" ]] || unset "$name"
+      [[ -z ${tree_before[$name]:-} ]] || export "$name=${tree_before[$name]}"
+    else
+      tree_before[$name]=${!name:-}
+      export "${pair?}"
+    fi
+  done
+}
+declare -A tree_before=()
+case $mpi in
+openmpi) tree_variables=(SLURM_JOBID=1 OMPI_MCA_ras=^slurm PRTE_MCA_ras=^slurm) ;;
+mpich) tree_variables=(HYDRA_LAUNCHER=slurm "HYDRA_LAUNCHER_EXEC=$generated/bin/srun") ;;
+*) tree_variables=() tree_from=1000000000 ;;
+esac
+
+# hand_down ORDER FROM TO OPTION...: opens a session to some of the hosts FROM to TO of an order. Each of them starts those that
+# follow it. `started` gets the process ids, and the options are those of ssh.
+started=()
+hand_down() {
+  local order=$1 from=$2 count=$(($3 - $2)) child first last host address
+  shift 3
+  set -m
+  for ((child = 0; child < tree_radix; child++)); do
+    first=$((from + count * child / tree_radix)) last=$((from + count * (child + 1) / tree_radix))
+    ((first < last)) || continue
+    read -r host address _ <<<"${tree_hosts[first]}"
+    ssh_program "$@" -o "HostName=$address" "$host" "/bin/bash $scripts/order.sh $first $last" <"$order" &
+    started+=($!)
+  done
+  set +m
+}
+
+# wait_started: waits for all processes in `started`, or until one of them fails. Returns its code.
+wait_started() {
+  local left=${#started[@]} code
+  while ((left-- > 0)); do
+    wait -n
+    code=$?
+    ((code == 0)) || return "$code"
+  done
+}
+
+# end_started: ends them.
+end_started() {
+  local pid tries=0
+  trap '' TERM INT HUP
+  for pid in "${started[@]}"; do kill -TERM -- "-$pid"; done 2>/dev/null
+  for pid in "${started[@]}"; do
+    while kill -0 -- "-$pid" && ((tries++ < 25)); do sleep 0.2; done
+    kill -KILL -- "-$pid"
+  done 2>/dev/null
+}
+
+# watch_process PID: fails once a process has ended. It starts no process, because it runs as long as the training.
+watch_process() {
+  local quiet
+  mkfifo "$generated/watch-$BASHPID" && exec {quiet}<>"$generated/watch-$BASHPID" && rm "$generated/watch-$BASHPID"
+  while [[ -e /proc/$1 ]]; do read -r -t 2 -u "$quiet"; done
+  return 1
+}

@@ -1,0 +1,139 @@
+#!/bin/bash
+# Launches over a tree of ssh sessions. Sourced. The jobs have few workers, so the settings of the tree are smaller too: with five
+# workers and two per host, worker-0 starts worker-1, and worker-2 starts worker-3 and worker-4.
+# shellcheck disable=SC2016,SC2154 # the pods expand; `work`, `job` and `run` come from lib.sh
+
+# tree_job COMMAND [LINE...]: starts a job that is rendered for 70 workers, with five.
+tree_job() {
+  spec "$1" 'workers: {replicas: 70}' "${@:2}"
+  cluster
+  "$KHOROVOD" render -q --ssh-seed examples/ssh.seed -n team-a "$work/job.yaml" | sed \
+    -e 's/^\( *\)np=70$/\1tree_from=2 tree_radix=2\n\1np=5/' -e 's/team_replicas=( 70 )/team_replicas=( 5 )/' \
+    -e '/^ *launch=/s/ 70 / 5 /' -e 's/^\( *value: \)"70"$/\1"5"/' \
+    -e 's/^\(  completions: \|  parallelism: \)70$/\15/' >"$work/objects.yaml"
+  job=$(label job) run=$(label run)
+  kube POST /apply "@$work/objects.yaml" >/dev/null || fail "not applied"
+}
+
+# Each rank counts the sessions that its pod has opened.
+counts='sleep 2; echo "$(hostname) of ${SLURM_JOBID:-no Slurm} started $(cat /proc/[0-9]*/comm | grep -cx ssh)"'
+
+trains_over_a_tree() {
+  local index started=(1 0 2 0 0)
+  tree_job "$counts" "$@"
+  expect 0 "the launch uses a tree of ssh sessions" trained
+  for index in 0 1 2 3 4; do
+    logged launcher "$job-$run-worker-$index of no Slurm started ${started[index]}"
+  done
+  released
+}
+case_tree_open_mpi_4() { trains_over_a_tree; }
+prepare_tree_open_mpi_5() { make_images openmpi5; }
+case_tree_open_mpi_5() {
+  use_image openmpi5
+  trains_over_a_tree
+}
+prepare_tree_mpich() { make_images mpich; }
+case_tree_mpich() {
+  use_image mpich
+  trains_over_a_tree 'launcher: {kind: mpirun, mpi: mpich}'
+}
+
+# Index 0 is a host too, and mpirun starts its ranks itself: index 1 starts 2, and 3 starts 4. The sessions of index 0 are not counted,
+# because its program has another name.
+case_tree_in_one_job() {
+  local index started=(0 1 0 1 0)
+  tree_job "$counts" 'launcher: {kind: mpirun, runsIn: firstWorker}'
+  expect 0 "the launch uses a tree of ssh sessions" trained
+  for index in 0 1 2 3 4; do
+    logged 0 "$job-$run-$index of no Slurm started ${started[index]}"
+  done
+}
+
+# Tries what a worker can do with all that it has: an order of the launcher, and the host key.
+case_tree_obeys_only_the_launcher() {
+  local order refused
+  tree_job 'echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 0}'
+  wait_for launcher "up 4" || return
+  # from_worker COMMAND <INPUT: opens a session to worker-3 from worker-0, as order.sh does.
+  from_worker() {
+    inside_pod worker-0 /bin/bash -c '. /etc/khorovod/scripts/job.sh; cd /horovod/generated/keys
+      exec ssh -F /etc/khorovod/scripts/ssh_config -i host_key -o UserKnownHostsFile=relays_hosts -p $port -l $user '"${2:-}"' \
+        '"$job-$run-worker-3.$job"' "$1"' - "$1" 2>&1
+  }
+  order=$(inside_pod worker-0 /bin/bash -c 'cat /horovod/generated/orders/[0-9]*')
+  [[ $order == *"BEGIN SSH SIGNATURE"*"khorovod-order 1"* ]] || fail "worker-0 has no order"
+  is_refused() {
+    refused=$(from_worker "$2" "${4:-}" <<<"$3")
+    [[ $refused == *"$1"* && $refused != *uid=* ]] || fail "$2: $refused"
+  }
+  local run_here="/bin/bash /etc/khorovod/scripts/order.sh"
+  is_refused "accepts only orders" id ''
+  is_refused "accepts only orders" "" 'id' -T
+  is_refused "PTY allocation request failed" "" 'id' -tt
+  is_refused "accepts only orders" "$run_here 3 4; id" "$order"
+  is_refused "accepts only orders" "/bin/bash /etc/khorovod/scripts/sweep.sh" ''
+  # The errors of a subsystem are not shown.
+  from_worker sftp -s </dev/null
+  (($? == 77)) || fail "sftp is not refused"
+  is_refused "not signed by the launcher" "$run_here 3 4" "id"
+  is_refused "not signed by the launcher" "$run_here 3 4" "${order/orted/id; orted}"
+  is_refused "is not this container" "$run_here 4 5" "$order"
+  is_refused "hosts, not 9" "$run_here 3 9" "$order"
+  is_refused "it is not new" "$run_here 3 4" "$order"
+  # It cannot make the other worker serve another launcher either.
+  is_refused "accepts only orders" id '' "-o SetEnv=KHOROVOD_LAUNCHER=other"
+  [[ $(inside_pod worker-3 cat /horovod/generated/owner) != other* ]] || fail "worker-3 serves another launcher"
+  # A signature of the host key is not one of the launcher.
+  order=$(inside_pod worker-0 /bin/bash -c 'cd /tmp; order=/horovod/generated/orders/[0-9]*
+    sed "1,/END SSH SIGNATURE/d" $order | sed "2s/ .*/ 9999999999999999999/; 3s/.*/id/" >forged
+    ssh-keygen -q -Y sign -f /horovod/generated/keys/host_key -n khorovod-order forged 2>/dev/null; cat forged.sig forged')
+  is_refused "not signed by the launcher" "$run_here 3 4" "$order"
+  # The launcher may still do everything.
+  [[ $(inside_pod launcher /bin/bash -c "exec /horovod/generated/bin/ssh $job-$run-worker-3.$job id -u") =~ ^[0-9]+$ ]] || fail "no session for the launcher"
+  delete_job
+  wait_for launcher "received SIGTERM"
+}
+
+# An impostor below another worker is found there, and then by the launcher itself.
+case_tree_impostor() {
+  image prepare '[[ $POD != worker-1 ]] || { mv usr/sbin/sshd usr/sbin/sshd.real; cat >usr/sbin/sshd; chmod +x usr/sbin/sshd; } <<END' \
+    '#!/bin/bash' 'rm -f /horovod/generated/keys/host_key' 'ssh-keygen -q -t ed25519 -N "" -f /horovod/generated/keys/host_key <<<y' \
+    'exec /usr/sbin/sshd.real "\$@"' END
+  tree_job 'echo trained with it' 'lifecycle: {retries: 0}'
+  expect 42 "Host key verification failed" "the tree of ssh sessions could not be used"
+  ! grep -q ">:trained with it" "$work/launcher.log" || fail "the impostor was taken for a worker"
+  released
+}
+
+# A worker whose image has no ssh client cannot start others.
+case_tree_without_ssh() {
+  image prepare '[[ $POD != worker-2 ]] || rm usr/bin/ssh'
+  tree_job 'echo "$(hostname) trains"' 'lifecycle: {retries: 0}'
+  expect 0 "the tree of ssh sessions could not be used" "worker-4 trains" trained
+  released
+}
+
+# A worker that has started others is lost.
+case_tree_loses_a_worker() {
+  local since
+  tree_job 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 1}'
+  wait_for launcher "up 4" || return
+  since=$SECONDS
+  kill_pod worker-2
+  wait_for launcher "lost worker" 25
+  lasted 25 "$since" "failing"
+  expect 0 trained
+  # No rank and no session of the first attempt is left.
+  [[ -z $(inside_pod worker-3 pgrep -x sleep) ]] || fail "a rank is left"
+  released
+}
+
+case_tree_loses_an_mpi_daemon() {
+  tree_job 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 1}'
+  wait_for launcher "up 4" || return
+  inside_pod worker-3 pkill -KILL -x orted
+  wait_for launcher "attempt 1 of 2 failed" 25
+  expect 0 trained
+  released
+}
