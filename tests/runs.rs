@@ -79,6 +79,19 @@ const EDITS: &[&[&str]] = &[
     &["workers={groups: [{name: a, replicas: 2, cpu: 7, memory: 7Gi, ephemeralStorage: 7Gi}]}"],
     &["workers={groups: [{name: a, replicas: 2, resources: {requests: {cpu: 7}, limits: {cpu: 8}}}]}"],
     &[
+        "workers={groups: [{name: a, replicas: 2, gpus: 2, gpuClaim: g, resourceClaims: [{name: g, resourceClaimTemplateName: all}]}]}",
+    ],
+    &["workers={groups: [{name: a, replicas: 2, resourceClaims: [{name: g, resourceClaimName: shared}]}]}"],
+    &[
+        "workers={groups: [{name: a, replicas: 2, rdma: {claim: g}, resourceClaims: [{name: g, devices: {requests: [{name: n, exactly: {deviceClassName: d}}]}}]}]}",
+        "security.podSecurityLevel=privileged",
+    ],
+    &[
+        "workers.rdma={claim: nic}",
+        "workers.resourceClaims=[{name: nic, resourceClaimName: shared}]",
+        "security.podSecurityLevel=privileged",
+    ],
+    &[
         "workers={groups: [{name: a, replicas: 2, rdma: {resource: rdma/hca, count: 2}}]}",
         "security.podSecurityLevel=privileged",
     ],

@@ -104,7 +104,7 @@ impl Layout<'_> {
         let Card { columns, width, height, .. } = card;
         for index in 0..shown {
             let is_ghost = index >= group.replicas;
-            let is_launching = !self.report.head.own_pod && index == 0 && team == 0 && !self.is_batch;
+            let is_launching = self.launches(team, index);
             let mut svg = String::new();
             if is_ghost {
                 rect(&mut svg, 4, [width - 8, height - 8], 6, "ghost");
@@ -163,6 +163,11 @@ impl Layout<'_> {
         }
     }
 
+    /// Whether a worker starts the ranks.
+    fn launches(&self, team: usize, index: u32) -> bool {
+        !self.report.head.own_pod && index == 0 && team == 0 && !self.is_batch
+    }
+
     fn place_tiles(&mut self, group: &Workers, team: usize) {
         let room = self.room();
         let most_columns = ((room + TILE_GAP) / (86 + TILE_GAP)).max(1);
@@ -175,6 +180,9 @@ impl Layout<'_> {
             let (class, dark) = if is_ghost { ("ghost", " dark") } else { (class, dark) };
             let mut svg = String::new();
             rect(&mut svg, 0, [width, TILE_HEIGHT], 6, class);
+            if self.launches(team, index) {
+                rect(&mut svg, 2, [width - 4, TILE_HEIGHT - 4], 5, "pod head frame");
+            }
             label(&mut svg, 8, 17, &format!("in{dark} left strong"), &index.to_string());
             let text = match self.report.elastic {
                 _ if !is_ghost => ranks_of(group, index),

@@ -79,7 +79,7 @@ fn pods_are_those_of_the_plain_objects() {
         for (name, text) in examples() {
             let (Ok(theirs), Ok(plain)) = (render(&text, target), render(&text, targets::PLAIN)) else { continue };
             // A queue uses another shape there, and Volcano's Job another PodGroup.
-            if ["gang", "kueue", "topology"].contains(&name.as_str()) {
+            if ["gang", "kueue", "nvlink", "topology"].contains(&name.as_str()) {
                 continue;
             }
             let plain = if target == targets::MPI_JOB { pods(&plain, target) } else { pods(&plain, targets::PLAIN) };

@@ -115,7 +115,7 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
         problems.extend(error);
         problems.extend(lasting);
         problems.extend(misspelt);
-        if let Some(body) = body.filter(|body| matches!(&body.kind, Kind::Map(entries) if entries.is_empty())) {
+        if let Some(body) = body.filter(|body| is_empty(body, problems)) {
             let problem = Problem::new(&UNUSED_PATCH, body.span, "the patch is empty, so it changes nothing");
             problems.push(problem.hint("remove it, or write the fields that it sets"));
         }
@@ -126,6 +126,12 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
             problems.push(problem.hint(hint_for_target(patch, plan.spec.target, output.objects())));
         }
     }
+}
+
+/// Whether a patch is an empty map, and not one whose keys are invalid.
+fn is_empty(body: &Node, problems: &[Problem]) -> bool {
+    matches!(&body.kind, Kind::Map(entries) if entries.is_empty())
+        && !problems.iter().any(|problem| problem.labels.iter().any(|label| label.span.within(body.span)))
 }
 
 /// The note for the first container that a patch adds to a pod that has to end, if there is one.
