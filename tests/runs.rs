@@ -83,7 +83,7 @@ const EDITS: &[&[&str]] = &[
     ],
     &["workers={groups: [{name: a, replicas: 2, resourceClaims: [{name: g, resourceClaimName: shared}]}]}"],
     &[
-        "workers={groups: [{name: a, replicas: 2, rdma: {claim: g}, resourceClaims: [{name: g, devices: {requests: [{name: n, exactly: {deviceClassName: d}}]}}]}]}",
+        "workers={groups: [{name: a, replicas: 2, rdma: {claim: g}, resourceClaims: [{name: g, devices: {requests: [{name: nic, exactly: {deviceClassName: d}}]}}]}]}",
         "security.podSecurityLevel=privileged",
     ],
     &[

@@ -52,7 +52,7 @@ fn group(fields: &WorkerFields<'_>, defaults: &mut Defaults) -> Group {
         gpu_resource: gpu_resource.0,
         slots,
         rdma: fields.rdma.is_some(),
-        claims: items(fields.resource_claims).filter_map(|claim| resource_claim(claim)).collect(),
+        claims: items(fields.resource_claims).filter_map(resource_claim).collect(),
         gpu_claim: fields.gpu_claim.map(|at| at.0.clone()),
         shm,
     }

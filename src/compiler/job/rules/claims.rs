@@ -30,7 +30,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     match &workers.groups {
         None => worker(case, &WorkerFields::new(workers, None), problems),
         Some(groups) => {
-            groups.iter().for_each(|group| worker(case, &WorkerFields::new(workers, Some(group)), problems))
+            groups.iter().for_each(|group| worker(case, &WorkerFields::new(workers, Some(group)), problems));
         }
     }
 }

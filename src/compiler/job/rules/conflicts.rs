@@ -3,7 +3,7 @@
 //! A row names the field to report, the field that excludes it, and what to do. A new conflict is one more row.
 
 use super::{Case, key};
-use crate::job::types::spec::{Gang, HealthPolicy, LauncherKind, LauncherPod, PodSecurityLevel};
+use crate::job::types::spec::{Gang, HealthPolicy, LauncherKind, LauncherPod, PodSecurityLevel, Topology};
 use crate::problem::{Code, Problem, Span, codes};
 
 codes! {
@@ -110,8 +110,8 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
     let spec = case.spec;
     let gang = key(field!(case.scheduling.gang)).filter(|_| spec.scheduling.gang.is_some());
     let kueue = key(field!(case.scheduling.local_queue));
-    let near = key(field!(case.placement.topology))
-        .filter(|_| spec.placement.topology.as_ref().is_some_and(|topology| topology.places()));
+    let near =
+        key(field!(case.placement.topology)).filter(|_| spec.placement.topology.as_ref().is_some_and(Topology::places));
     let both = |code, at: Option<Span>, message, other: Option<Span>, label, hint| {
         conflict(code, at.filter(|_| other.is_some()), message, (other, label), hint)
     };
