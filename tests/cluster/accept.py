@@ -30,6 +30,12 @@ def main():
             continue
         said = subprocess.run(["kubectl", "apply", "-n", "accept", "--dry-run=server", "--validate=strict", "-f", "-"],
                               input=rendered.stdout, capture_output=True, text=True)
+        if "/unknown-patch-field/" in file:
+            # khorovod only warns, because Kubernetes may have a field that khorovod lacks.
+            if "strict decoding error: unknown field" not in said.stderr:
+                failures += 1
+                print(f"FAIL  {os.path.relpath(file, ROOT)}: the API server takes the field")
+            continue
         texts += 1
         objects += said.stdout.count("(server dry run)")
         if said.returncode or "Warning" in said.stderr:

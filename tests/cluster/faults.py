@@ -99,7 +99,7 @@ def launcher_hangs(case):
     victim = case.launcher()
     os.kill(first_process(victim), signal.SIGSTOP)
     began = time.time()
-    case.until("another launcher", lambda: case.launcher()["metadata"]["uid"] != victim["metadata"]["uid"], 330)
+    case.until("another launcher", lambda: case.launcher()["metadata"]["uid"] != victim["metadata"]["uid"], 400)
     case.notes.append(f"another launcher after {time.time() - began:.0f} s")
     events = str(case.cluster.call(
         "GET", f"/api/v1/namespaces/{case.namespace}/events?fieldSelector=involvedObject.name={victim['metadata']['name']}"))

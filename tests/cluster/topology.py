@@ -2,6 +2,8 @@
 from case import MINOR, job, owner, play
 
 LEVEL = "example.com/rack"
+APART = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": {
+    "topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app.kubernetes.io/component": "worker"}}}}]}}
 
 
 def in_order(case, levels, *words):
@@ -11,8 +13,9 @@ def in_order(case, levels, *words):
     for node, rack in racks.items():
         case.cluster.call("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"labels": {
             LEVEL: rack, "topology.kubernetes.io/zone": "zone-" + rack}}}, "application/merge-patch+json")
-    # The scheduler spreads them, because they need no devices, which nodes announce late.
-    spec = {"workers": {"replicas": 3, "gpus": 0}, "placement": {"topology": {"rankOrder": levels}}}
+    # They need no devices, which nodes announce late.
+    spec = {"workers": {"replicas": 3, "gpus": 0}, "placement": {"topology": {"rankOrder": levels}},
+            "patches": [{"target": {"kind": "StatefulSet"}, "patch": {"spec": {"template": {"spec": {"affinity": APART}}}}}]}
     text = case.render(job(seconds=8, spec=spec), words=words)
     case.apply(text)
     case.says("launching: ", 90)

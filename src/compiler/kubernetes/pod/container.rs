@@ -115,13 +115,14 @@ enum Method {
 }
 
 /// The liveness probe of a pod that launches ranks or joins them: ends it if its script hangs, which `alive.sh` finds out. Kubernetes
-/// ignores the grace period of a probe in pods that never restart, so they have that of the pod.
+/// ignores the grace period of a probe in pods that never restart, so they have that of the pod. A node that is so busy that it does not
+/// start a command for two minutes does not end a training.
 const SCRIPT_PROBE: Probe = Probe {
     method: Method::Exec { command: ["/bin/bash", "/etc/khorovod/scripts/alive.sh"] },
     initial_delay_seconds: None,
-    period_seconds: 20,
-    timeout_seconds: 10,
-    failure_threshold: 3,
+    period_seconds: 30,
+    timeout_seconds: 30,
+    failure_threshold: 4,
 };
 
 #[derive(Debug, Serialize)]

@@ -185,7 +185,7 @@ describe_recorder() {
   [[ -n $pipe$file ]] || return 0
   pipe=$pipe$2.pipe file=${file:-/tmp/nccl_trace_rank_}$2
   if [[ -p $pipe ]]; then
-    timeout 1 /bin/bash -c 'echo 1 >"$1"' - "$pipe"
+    timeout 4 /bin/bash -c 'echo 1 >"$1"' - "$pipe"
     for tries in {1..30}; do
       [[ ! -s $file ]] || break
       sleep 0.1
