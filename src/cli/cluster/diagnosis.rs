@@ -97,6 +97,9 @@ pub struct State {
     /// Whether that pod has started, so that it has a log.
     #[serde(skip)]
     pub has_log: bool,
+    /// The note that the controller of another project runs the job, if one does.
+    #[serde(skip)]
+    pub other_controller: Option<String>,
     pub other_runs: Vec<OtherRun>,
     /// Other facts for a person, such as kinds that could not be read.
     pub notes: Vec<String>,
@@ -225,6 +228,7 @@ fn empty(subject: Subject<'_>, phase: Phase, message: &str) -> State {
         held_seconds: None,
         trained_seconds: None,
         exit_code: None,
+        other_controller: None,
         is_released: true,
         log_pod: None,
         has_log: false,

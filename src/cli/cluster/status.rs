@@ -93,9 +93,8 @@ fn one(job: &Job, state: &State, lines: u32, screen: &Screen) -> String {
 fn hint(job: &Job, state: &State) -> String {
     let words = job.words();
     // The run of the spec is that of the plain objects.
-    let has_other_target = state.notes.iter().any(|note| note.contains("runs this job"));
-    let is_changed =
-        !has_other_target && job.run_of_spec.as_ref().zip(state.run.as_ref()).is_some_and(|(spec, run)| spec != run);
+    let is_changed = state.other_controller.is_none()
+        && job.run_of_spec.as_ref().zip(state.run.as_ref()).is_some_and(|(spec, run)| spec != run);
     match state.phase {
         _ if is_changed => format!("the spec has changed since this run: khorovod diff {words}"),
         Phase::Failed => format!("khorovod logs {words} --failed"),

@@ -43,7 +43,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     if is_over(state.phase, state.is_released) && others_ended {
         return output::stdout(&format!("{} has already ended: {}\n", job.name, state.message));
     }
-    if let Some(note) = state.notes.iter().find(|note| note.contains("runs this job")) {
+    if let Some(note) = &state.other_controller {
         return Err(Failure::Usage(format!(
             "khorovod stop ends only jobs of the target plain, and {note}; delete that object"
         )));

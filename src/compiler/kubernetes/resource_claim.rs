@@ -63,7 +63,7 @@ pub fn build(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
         })
     });
     let domain = plan.spec.compute_domain.map(|mode| {
-        // With 0, the driver does not wait for a number of nodes, which it recommends: a lost worker would block the others.
+        // 0, as NVIDIA recommends: with a number, the driver waits for so many nodes, and a lost worker would block the others.
         let mut spec = json!({"numNodes": 0, "channel": {"resourceClaimTemplate": {"name": channel_name(plan)}}});
         // The default; version 25.3 of the driver does not have the field.
         if mode != "Single" {

@@ -25,10 +25,12 @@ type Found = (Phase, Option<Time>, String);
 
 fn phase(state: &mut State, launch: &Launch<'_>, now: Time) -> Found {
     if let Some((kind, name)) = &launch.other_controller {
-        state.notes.push(format!(
+        let note = format!(
             "the {kind} {name} runs this job: khorovod reads its pods, and its own state is in `kubectl describe {} {name}`",
             kind.to_lowercase()
-        ));
+        );
+        state.notes.push(note.clone());
+        state.other_controller = Some(note);
     }
     if launch.has_only_pods {
         return of_pods(state, launch);
