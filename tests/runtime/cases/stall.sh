@@ -146,13 +146,13 @@ while True:
     client.close()
 END'
   train 'case $OMPI_COMM_WORLD_RANK in
-    0) (read -r _ <"$TORCH_NCCL_DEBUG_INFO_PIPE_FILE"0.pipe; echo recorded >"$TORCH_NCCL_DEBUG_INFO_TEMP_FILE"0) & python3 /usr/local/lib/ras.py ;;
+    0) mkfifo "$TORCH_NCCL_DEBUG_INFO_PIPE_FILE"0.pipe
+      (read -r _ <"$TORCH_NCCL_DEBUG_INFO_PIPE_FILE"0.pipe; echo recorded >"$TORCH_NCCL_DEBUG_INFO_TEMP_FILE"0) & python3 /usr/local/lib/ras.py ;;
     1) python3 -c "import ctypes, time; ctypes.CDLL(None).vfork(); time.sleep(300)" ;;
     2) echo "import time; time.sleep(300)" >"/tmp/a[\$(touch pwned)].py"; exec python3 "/tmp/a[\$(touch pwned)].py" ;;
     *) exec sleep 300 ;;
     esac' 'lifecycle: {stall: {timeout: 15s, evidence: /out/stalls}, retries: 0}' "$shared" \
     'env: {TORCH_NCCL_DEBUG_INFO_TEMP_FILE: /tmp/trace_, TORCH_NCCL_DEBUG_INFO_PIPE_FILE: /tmp/pipe_}'
-  for _ in {1..100}; do ! inside_pod worker-0 mkfifo /tmp/pipe_0.pipe || break; sleep 0.1; done
   expect 42 "GPU 1 has 3 uncorrected ECC errors" "GPU 1 is slowed down (throttle reasons 0x0000000000000048)" "  rank 3 waiting in " \
     '  rank 2 in <module> (a[$(touch pwned)].py:1) on ' \
     "rank 1 waiting in " "(state D) on $job-$run-worker-0" "  answer to verbose status"
