@@ -1,5 +1,7 @@
-//! The spec of a job: a document is read into the [declared](declare) fields, these are [resolved](resolve) to a [`Spec`]
-//! in which every default is filled in, and [rules] check both. Every problem is reported at once.
+//! Turns the YAML document of a job into a [`Spec`], or reports every problem of the document at once.
+//!
+//! There are three steps. The document is read into the fields that [declare] declares. These fields are converted by
+//! [resolve] to a `Spec`, in which every default is filled in. Then the [rules] check the fields and the `Spec`.
 
 pub(crate) mod declare;
 pub mod expectations;
@@ -34,7 +36,7 @@ pub const KIND: &str = "TrainingJob";
 
 static INDEX: FieldIndex = FieldIndex::new(|each| TrainingJob::fields("", 0, each));
 
-/// The purpose that a document is read for.
+/// The version of Kubernetes and the target for which a document is read.
 pub struct Purpose<'a> {
     /// The Kubernetes version the objects are for.
     pub kube_version: KubeVersion,
@@ -75,8 +77,8 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
     read::CODES.iter().chain(secrets::CODES).chain(expectations::CODES).copied().chain(rules::codes())
 }
 
-/// Calls `each` for the fields of a document in order, down to a limited depth, with the path of the map that contains
-/// the field, and with its key.
+/// Calls `each` for every field of a document, in order, down to a limited depth. The arguments of `each` are the path of
+/// the map that contains the field, and the key of the field.
 pub fn fields(each: &mut dyn FnMut(&str, &'static str)) {
     TrainingJob::fields("", 0, &mut |field| each(field.parent, field.key));
 }

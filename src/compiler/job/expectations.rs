@@ -142,7 +142,7 @@ pub fn check(expected: &Expected, document: &Node, spec: &Spec, problems: &mut V
     problems.extend(check.forbidden(expected));
 }
 
-/// The smallest and the largest value of a number. They differ only in an elastic job.
+/// The smallest and the largest value that a number can have during a job. The two differ only in an elastic job.
 type Range = (u64, u64);
 
 struct Check<'a> {
@@ -151,7 +151,8 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// A sum over the workers. In an elastic job, which has one group, their number varies.
+    /// The sum of a number over all workers. It is a range, because the number of workers of an elastic job varies. An elastic
+    /// job has one group.
     fn sum(&self, of_worker: impl Fn(&crate::job::valid::Group) -> u64, with_spares: bool) -> Range {
         let spares = |group: &crate::job::valid::Group| if with_spares { u64::from(group.spares) } else { 0 };
         let leader = self.spec.groups.first().filter(|_| self.spec.launcher.runs_ranks);

@@ -1,5 +1,5 @@
-//! Reads one field at a time into a value and its place. A value that cannot be read is a problem, which `mismatch`
-//! reports.
+//! Reads the fields of a document, each into a value and its place in the text. If a value cannot be read, `mismatch`
+//! reports a problem.
 //!
 //! `shape!` and `choice!` in `declare` turn declarations into [`Field`]s.
 
@@ -88,10 +88,10 @@ impl<T> Deref for At<T> {
     }
 }
 
-/// The schemas of the shapes that a schema refers to, by the name of the shape.
+/// The `$defs` of a JSON Schema: the schema of each shape that it refers to, by the name of the shape.
 pub type Defs = Map<String, Json>;
 
-/// The type of value that a field takes, for the report of a value of another type.
+/// The type of value that a field takes. If a value has another type, the message names this type.
 #[derive(Debug, Clone, Copy)]
 pub enum Expected {
     /// `true` or `false`.
@@ -158,7 +158,7 @@ pub struct Reader<'n, 'p> {
     /// The maximum length of `problems`, which may contain problems of other documents.
     most: usize,
     path: Vec<Step<'n>>,
-    /// The fields that misspelt keys were probably meant to be. They are not reported as missing.
+    /// The fields that were probably meant by misspelt keys. These fields are not reported as missing.
     guessed: Vec<String>,
 }
 
@@ -184,7 +184,8 @@ pub trait Shape {
     }
 }
 
-/// The facts of a [`Shape`] about one of its fields. An entry of a map whose keys are names has [`NOTHING`].
+/// The facts that a [`Shape`] declares about one of its fields. An entry of a map such as `env`, whose keys are names, is not a
+/// declared field, so its facts are [`NOTHING`].
 #[derive(Clone, Copy)]
 struct Own {
     needed: bool,
@@ -240,7 +241,8 @@ impl<'n, 'p> Reader<'n, 'p> {
         Some(At { value: value?, span: entry.value.span, key: entry.key_span })
     }
 
-    /// Reads a text that is written instead of a map. It is the value of the main field of that map.
+    /// Reads a text that is written instead of a map, such as `launcher: torchrun`. The text is the value of the main field of
+    /// the map, here `kind`.
     pub fn short<T: Field>(&mut self, node: &'n Node) -> Option<At<T>> {
         Some(At { value: T::read(node, self)?, span: node.span, key: node.span })
     }

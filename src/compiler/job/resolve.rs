@@ -1,7 +1,8 @@
 //! Converts the declared fields to a [`Spec`]: fills in defaults, resolves units, and merges the fields of groups with
 //! those of all workers.
 //!
-//! It never fails. If a required field is missing, the reader has reported that, and the result is not used.
+//! This step never fails. If a required field is missing, the reader has already reported a problem, and the resolved spec is not
+//! used.
 
 /// The text of an optional field.
 macro_rules! text {
@@ -54,8 +55,8 @@ impl Defaults {
         })
     }
 
-    /// Adds the group `index` to the paths of defaults of workers. Changes only the defaults that were recorded after
-    /// the first `before` ones.
+    /// Inserts `groups[index]` into the paths of the defaults of workers. The first `before` defaults were recorded earlier and
+    /// do not change.
     fn name_group(&mut self, before: usize, index: usize) {
         for (path, _) in &mut self.0[before..] {
             if let Some(field) = path.strip_prefix("workers.") {
@@ -103,7 +104,7 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts, kube_version:
     let keeps = body.lifecycle.as_ref().is_some_and(|at| at.keep_workers().value);
     let has_access = body.security.as_ref().is_none_or(|at| at.value.api_access().value);
     if !has_access || !target.own_workloads || keeps {
-        // No pod watches the launcher, so this default has no effect.
+        // No worker watches the launcher in this case, so the default has no effect.
         defaults.0.retain(|(path, _)| path != "launcher.lostTimeout");
     }
     let groups = groups(body, &mut defaults);

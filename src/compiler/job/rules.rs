@@ -70,8 +70,8 @@ impl<'a> Case<'a> {
         self.body.workers.iter().filter_map(|at| at.groups.as_ref()).flat_map(|at| &at.value)
     }
 
-    /// Whether all these parts of the spec could be read. If not, the resolved spec has a default instead of the part, and
-    /// the report of a rule about it would be misleading.
+    /// Whether all these parts of the spec could be read. If a part could not be read, the resolved spec has a default in its
+    /// place, and a rule that checks this default would report a misleading problem.
     pub fn could_read(&self, paths: &[&str]) -> bool {
         paths.iter().all(|path| {
             let mut node = self.document.get("spec");

@@ -7,8 +7,8 @@ use super::shapes::Constant;
 use crate::job::read::{Defs, Expected, Field, Item, Reader, WayOut};
 use crate::yaml::{Kind, Node, Scalar};
 
-/// Declares types for texts with a form. Each has a predicate for the reader, and the same form as a pattern for the
-/// schema.
+/// Declares types for texts that must have a certain form, such as a path. Each type has a predicate for the reader, and a
+/// pattern with the same meaning for the schema.
 macro_rules! texts {
     ($($(#[doc = $doc:literal])+ $name:ident, $wanted:literal, $max:literal, $pattern:literal, $valid:expr;)+) => {$(
         $(#[doc = $doc])+
@@ -43,7 +43,7 @@ macro_rules! texts {
             const ITEM: Item = Item::Text;
 
             fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
-                // A number that does not have the form even in quotes is reported for its form, not for its missing
+                // If a number would not have the form even in quotes, the report is about the form, not about the missing
                 // quotes.
                 if let (Kind::Scalar { text, .. }, Some(Scalar::Int(_) | Scalar::Float(_))) = (&node.kind, node.scalar())
                     && let Err((wanted, hint)) = fit::<Self>(text)
@@ -64,7 +64,7 @@ macro_rules! texts {
     )+};
 }
 
-/// A text with a form.
+/// A type of text that must have a certain form, such as a path or the name of an image.
 pub trait Form: Field {
     /// The name of the type.
     const NAME: &'static str;
@@ -85,8 +85,8 @@ fn has_form<T: Form>(text: &str) -> bool {
     (text.len() <= T::MAX || text.chars().count() <= T::MAX) && T::fits(text)
 }
 
-/// Returns the value of a text that fits. The error has the end of a sentence that begins with the name of the field,
-/// such as "is not an absolute path", and a correction if there is one.
+/// Returns the value of a text that has the form. For any other text, the error has the end of a message that begins with the
+/// name of the field, such as "is not an absolute path", and a correction if one is known.
 pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
     if text.len() > T::MAX && text.chars().count() > T::MAX {
         let (length, most) = (text.chars().count(), T::MAX);
@@ -119,7 +119,7 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
 /// The hint for a file of `code.files` whose name contains a folder.
 const FLAT_FILES: &str = "`code.files` has no folders: put a package into the image, or on a volume of `storage`";
 
-/// The correction of an image. Part of a name is never left out, because the rest would be another image.
+/// The correction of the name of an image. It never leaves out a part of the name, because the rest would name another image.
 fn image_way_out(text: &str) -> Option<WayOut> {
     let text = text.trim();
     if let Some((_, "sif" | "sqsh")) = text.rsplit_once('.') {
@@ -346,7 +346,8 @@ fn qualified(text: &str) -> bool {
     name_part(name) && domain.is_none_or(|domain| ends_alphanumeric(domain) && domain.bytes().all(lower))
 }
 
-/// A resource that a container may request: one of Kubernetes itself, or an extended resource, whose name has a domain.
+/// Whether a text names a resource that a container may request: a resource of Kubernetes itself, or an extended resource,
+/// whose name contains a domain.
 fn resource(text: &str) -> bool {
     let pages = || {
         text.strip_prefix("hugepages-")?
@@ -361,11 +362,11 @@ fn digest(text: &str) -> bool {
         .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
 }
 
-/// An image reference as the kubelet accepts it: an optional registry, a path in lower case, an optional tag.
+/// Whether the kubelet accepts a text as an image reference: an optional registry, a path in lower case, an optional tag.
 fn image(text: &str) -> bool {
     let (name, hash) = text.split_once('@').map_or((text, None), |(name, hash)| (name, Some(hash)));
     let (path, tag) = match name.rsplit_once(':') {
-        // A `/` after the colon: the colon precedes the port of the registry, and there is no tag.
+        // If a `/` follows the last colon, the colon precedes the port of the registry, and there is no tag.
         Some((_, port)) if port.contains('/') => (name, None),
         Some((path, tag)) => (path, Some(tag)),
         None => (name, None),
@@ -383,7 +384,8 @@ fn registry(text: &str) -> bool {
     host.split('.').all(word) && port.is_none_or(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Words of lower-case letters and digits, separated by a point, by one or two underscores, or by hyphens.
+/// Whether a text can be one part of the path of an image: words of lower-case letters and digits, separated by a point, by
+/// one or two underscores, or by hyphens.
 fn path_part(text: &str) -> bool {
     let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let between = |gap: &str| matches!(gap, "" | "." | "_" | "__") || gap.bytes().all(|b| b == b'-');
@@ -438,7 +440,7 @@ fn pod_field(text: &str) -> bool {
     }
 }
 
-/// The shortest form of an absolute path. Empty for other paths.
+/// The shortest form of an absolute path, without `.` and `..`. Empty for other paths.
 fn resolved(path: &str) -> String {
     let mut parts = Vec::new();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
@@ -468,7 +470,7 @@ fn without_path(text: &str) -> String {
 
 /// The text that was probably meant: the first of several simple changes that makes `text` valid.
 fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
-    // A shell would expand the start of the text, so the remaining text is not what was meant.
+    // A shell would replace a `~` or `$` at the start, so a text without it would have another meaning.
     if text.trim().is_empty() || text.starts_with(['~', '$']) {
         return None;
     }
@@ -501,7 +503,7 @@ fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
         text.rsplit('/').next().filter(|_| !text.contains(":/")).unwrap_or_default().to_owned(),
         text.split_once(":/").map_or("", |(server, _)| server).to_owned(),
         resource.to_owned(),
-        // Only for a text that starts with a digit, because some names must not start with one.
+        // The last two candidates are only for a text that starts with a digit, because some names must not start with one.
         format!("job-{}", dash.trim_matches('-')),
         format!("_{text}"),
     ]

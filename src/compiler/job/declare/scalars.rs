@@ -129,7 +129,7 @@ impl Constant for Quantity {
     }
 }
 
-/// The correction of a text that is not a quantity. `64GB` can mean both units, so the hint names both.
+/// The correction of a text that is not a quantity. `64GB` can mean `64Gi` or `64G`, so its hint names both.
 fn way_out(text: &str) -> Option<WayOut> {
     let meant = meant_quantity(text)?;
     let (number, unit) = meant.split_at(meant.len() - meant.len().min(2));
@@ -144,8 +144,8 @@ fn way_out(text: &str) -> Option<WayOut> {
     })
 }
 
-/// The text with a point instead of a comma, and without `_` between digits: `64,5Gi`, `64_000Mi`. A comma before three digits
-/// may separate thousands, so it stays.
+/// Replaces a decimal comma by a point, as in `64,5Gi`, and removes `_` between digits, as in `64_000Mi`. A comma before three
+/// digits may separate thousands, so it stays.
 fn plain_digits(text: &str) -> String {
     let text = text.replace('_', "");
     match text.split_once(',') {
@@ -156,7 +156,8 @@ fn plain_digits(text: &str) -> String {
     }
 }
 
-/// The quantity that was meant by `64GB`, `64 Gi` or `64g`. Most programs that accept these count in powers of two.
+/// The quantity that was probably meant by `64GB`, `64 Gi` or `64g`. Its unit is a power of two, because most programs that
+/// accept such texts count in powers of two.
 fn meant_quantity(text: &str) -> Option<String> {
     let text = &plain_digits(text);
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -375,7 +376,7 @@ impl<T: Field> Field for Vec<At<T>> {
 
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         let items = reader.list(node, Expected::List(T::ITEM))?;
-        // Items that cannot be read are reported; the rest is checked further.
+        // An item that cannot be read is reported and left out, so that the rules can check the other items.
         Some(items.iter().enumerate().filter_map(|(index, item)| reader.item(index, item)).collect())
     }
 
@@ -388,7 +389,7 @@ impl<T: Field> Field for Vec<At<T>> {
     }
 }
 
-/// A map from names of one form to values, in the order written.
+/// A map whose keys have the form `K` and whose values have the type `V`, in the order of the document.
 #[derive(Debug, Clone)]
 pub struct Table<K, V>(pub Vec<(At<K>, At<V>)>);
 
@@ -451,7 +452,7 @@ impl Field for Fragment {
     }
 }
 
-/// 2^63, which is larger than every integer of the Kubernetes API: they have 64 bits and a sign.
+/// 2^63. Integers of the Kubernetes API have 64 bits and a sign, so all of them are smaller.
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
 /// Refuses values that readers of YAML read differently, at any depth.

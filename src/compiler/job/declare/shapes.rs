@@ -40,8 +40,8 @@ macro_rules! shape {
             $($(#[doc = $doc])+ pub $field: Option<$crate::job::read::At<$type>>,)+
         }
 
-        // Returns the value of each field that has a default. Not all of these functions are called: some defaults are
-        // declared for the schema, and the code that resolves the field computes the same value.
+        // There is one function per field that has a default. Some of them are never called: their defaults are declared
+        // for the schema, and the code that resolves these fields computes the same values.
         #[allow(dead_code)]
         impl $name {
             $($(
@@ -198,13 +198,13 @@ macro_rules! choice {
 }
 pub(crate) use choice;
 
-/// A type of field whose default a declaration can state.
+/// A type of field for which a declaration can give a default.
 pub trait Constant: Clone {
     /// The type of the default in a declaration.
     type Written: ToString;
 
-    /// Converts the default of a declaration to a value. A declaration states only valid defaults, which a test of the
-    /// schema checks.
+    /// Converts the default of a declaration to a value. The default must be valid; a test of the schema checks this for
+    /// every declaration.
     fn constant(written: Self::Written) -> Self;
 }
 
@@ -216,7 +216,7 @@ impl Constant for bool {
     }
 }
 
-/// The value of a field: as it is given, or the default of its declaration.
+/// The value of a field: the value in the document or, if the field is not given, the declared default.
 pub struct OrDefault<T> {
     pub value: T,
     /// The text of the declared default, if the field is not given.
@@ -265,8 +265,8 @@ impl Schema<'_> {
     }
 }
 
-/// The parts of the JSON Schema of a field. They are functions, because code that is generated per field makes the
-/// WebAssembly modules larger.
+/// The parts of the JSON Schema of a field. Most are function pointers, so that the macro generates little code per field:
+/// more code would make the WebAssembly modules larger.
 pub struct Property {
     pub doc: &'static str,
     pub schema: fn(&mut Defs) -> Json,
@@ -288,7 +288,8 @@ impl Property {
     }
 }
 
-/// A schema with the first sentence of a doc comment as title and all of it as description.
+/// Adds a title and a description to a schema. The title is the first sentence of a doc comment, and the description is the
+/// whole comment.
 pub fn described(schema: Json, doc: &str) -> Json {
     let doc = tidy(doc);
     let title = doc.split_once(". ").map_or(doc.as_str(), |(first, _)| first).trim_end_matches('.').to_owned();
@@ -299,7 +300,7 @@ pub fn described(schema: Json, doc: &str) -> Json {
     described
 }
 
-/// A doc comment as running text.
+/// Joins the lines of a doc comment into one line.
 pub fn tidy(doc: &str) -> String {
     doc.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -20,14 +20,15 @@ impl Texts for &str {
     }
 }
 
-/// Puts `key` into the map at `node`, after the last of the fields that precede it in `order`. Returns nothing if the text
-/// of the map is elsewhere, as with an alias.
+/// Inserts the field `key` into the map at `node`. `order` lists the fields of the map in their usual order; the new field comes
+/// after the last existing field that precedes it in this list. Returns nothing if the text of the map is elsewhere, as with an
+/// alias.
 pub fn field(texts: &dyn Texts, node: &Node, order: &[&str], key: &str, value: &Json) -> Option<Fix> {
     let Kind::Map(entries) = &node.kind else { return None };
     let text = texts.around(node.span);
     let entries: Vec<_> = entries.iter().filter(|entry| entry.key_span.within(node.span)).collect();
     let rank = |key: &str| order.iter().position(|known| *known == key);
-    // An unknown key may be a misspelling of the missing field.
+    // If the map has an unknown key, this key may be a misspelling of the missing field.
     if entries.iter().any(|entry| rank(&entry.key).is_none()) {
         return None;
     }
@@ -60,8 +61,8 @@ pub fn field(texts: &dyn Texts, node: &Node, order: &[&str], key: &str, value: &
     }
 }
 
-/// Moves `entry` of the map `parent` into the map at the key `section` of `parent`, and gives it another key and value.
-/// Adds the section if it is missing. Returns nothing if the entry shares a line with other text.
+/// Moves `entry` of the map `parent` into a map in `parent`, whose key is `section`, and gives the entry another key and value.
+/// Adds this map if it is missing. Returns nothing if the entry shares a line with other text.
 pub fn moved(
     texts: &dyn Texts,
     parent: &Node,
@@ -95,7 +96,8 @@ pub fn moved(
     Some(Fix { span: Span { start: span.start, end: span.end, ..own }, text })
 }
 
-/// The indentation before a place in its line, in which the hyphens of lists count as spaces. None if other text precedes.
+/// The indentation of the line that contains a place. The hyphens of lists count as spaces. None if other text precedes the
+/// place in its line.
 pub fn indent(text: &str, at: usize) -> Option<String> {
     let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
     let before = &text[start..at];
@@ -189,7 +191,7 @@ mod tests {
         for (text, wanted) in cases {
             assert_eq!(put(text, &[], "workers", &workers).as_deref(), Some(wanted), "{text}");
         }
-        assert_eq!(put("imgae: a\n", &[], "image", &json!("a")), None, "a stray one may be it");
+        assert_eq!(put("imgae: a\n", &[], "image", &json!("a")), None, "the unknown key may be the missing field");
     }
 
     #[test]

@@ -63,7 +63,8 @@ impl fmt::Display for Expected {
     }
 }
 
-/// The way to write a scalar of another type: a hint, and the text that replaces the scalar if there is only one.
+/// How to rewrite a scalar as a value of the expected type: a hint and, if there is only one way, the text that replaces the
+/// scalar.
 fn rewrite_scalar(text: &str, scalar: Scalar<'_>, expected: Expected) -> Option<(String, Option<String>)> {
     let in_quotes = || (format!("put it in quotes: `\"{text}\"`"), Some(format!("\"{text}\"")));
     let without_quotes = || (format!("write it without quotes: `{text}`"), Some(text.to_owned()));
@@ -390,7 +391,7 @@ impl<'n> Reader<'n, '_> {
     pub fn unfit<T>(&mut self, node: &Node, what: &str, way_out: Option<WayOut>) -> Option<T> {
         let path = self.path();
         let problem = invalid(node.span, format!("`{path}` {what}"), way_out);
-        // A relative path is below a directory of the image, which is unknown here.
+        // A relative path starts at a directory of the image that khorovod cannot see, so an absolute path is only a guess.
         let is_guess = path == "spec.workingDir" && problem.fix.as_ref().is_some_and(|fix| fix.text.starts_with('/'));
         self.push(if is_guess { problem.by_choice() } else { problem });
         None
@@ -423,7 +424,7 @@ impl<'n> Reader<'n, '_> {
             Some(example) => problem.hint(format!("add `{key}: {}`", flow(&example))),
             None => problem.hint(format!("add `{key}`")),
         };
-        // There is only one value for these two.
+        // `apiVersion` and `kind` have only one valid value each, so their fixes leave nothing to choose.
         let fix_is_choice = path != "the document" || !matches!(key, "apiVersion" | "kind");
         self.push(Problem { fix: self.put::<S>(node, key), fix_is_choice, ..problem });
     }
@@ -449,7 +450,7 @@ impl<'n> Reader<'n, '_> {
                 let message = format!("`{path}` needs {choice}{}", alternatives(keys));
                 let problem = Problem::new(&CHOOSE_ONE, first_line(node), message);
                 let problem = problem.hint(format!("add {choice}{}", alternatives(keys)));
-                // With more than two keys, no key is likely enough for a fix.
+                // If there are more than two keys, none of them is likely enough for a fix.
                 let fix = if keys.len() <= 2 { self.put::<S>(node, keys[0]) } else { None };
                 self.push(Problem { fix, ..problem.by_choice() });
             }
@@ -497,8 +498,8 @@ fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, expected: Expected)
     Problem { fix: fix.map(|text| Fix { span, text }), ..problem }
 }
 
-/// Reports each value of a document, at any depth, that readers of YAML read differently. For documents whose fields are not
-/// checked.
+/// Reports each value of a document, at any depth, that readers of YAML read differently. It is for documents that are
+/// converted to JSON without a check of their fields.
 pub fn refuse_ambiguous(node: &Node, path: &str, problems: &mut Vec<Problem>) {
     match &node.kind {
         Kind::Scalar { text, .. } => {
@@ -520,12 +521,12 @@ pub fn refuse_ambiguous(node: &Node, path: &str, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The correction of a value.
+/// The correction of a wrong value.
 #[derive(Debug)]
 pub enum WayOut {
-    /// Another value, which replaces it.
+    /// The correct value.
     Write(String),
-    /// Another value, which replaces it, and a sentence about a further one.
+    /// A correct value, and a sentence about another possible one.
     WriteOr(String, String),
     /// Advice in words.
     Say(String),

@@ -3,8 +3,8 @@
 
 use serde_json::Value as Json;
 
-/// A name of another system, and the field with the same purpose. Case, hyphens, underscores and dots do not matter. If a name
-/// has several fields, the first one is suggested, unless the map that has the name also has one of the others.
+/// A name of another system, and the field with the same purpose. Case, hyphens, underscores and dots do not matter. If the table
+/// has several fields for a name, a field of the map in which the name was found is suggested, or else the first field.
 const NAMES: &[(&str, &str)] = &[
     // Kubernetes
     ("activeDeadlineSeconds", "spec.lifecycle.deadline"),
@@ -142,7 +142,7 @@ const NAMES: &[(&str, &str)] = &[
     ("tag", "spec.image.name"),
 ];
 
-/// A name without the differences between the styles of YAML keys and of options.
+/// A name in lower case and without separators: `numNodes`, `num-nodes` and `num_nodes` give the same text.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| !"-_.".contains(*c)).flat_map(char::to_lowercase).collect()
 }
@@ -168,14 +168,14 @@ pub fn counts_ranks(name: &str) -> bool {
     ["np", "ntasks", "numprocesses", "ranks", "slotspertrial", "worldsize"].contains(&plain(name).as_str())
 }
 
-/// Maps of the spec that have the same purpose as a field of another system, but different content.
+/// Maps of the spec that are suggested for a name of another system, although the value there has other fields.
 const SECTIONS: &[&str] =
     &["spec.lifecycle", "spec.patches", "spec.scheduling", "spec.security", "spec.storage", "spec.workers"];
-/// Maps of other systems that have the content of a section, under other names.
+/// Maps of other systems that have the same fields as one of the [`SECTIONS`], under another name.
 const SAME_CONTENT: &[&str] = &["trainer", "runpolicy"];
 
-/// Returns the field among `known` that another system calls `name`, and the value for it. None if the field takes a
-/// value of another kind.
+/// Returns the field among `known` that another system calls `name`, and the value for this field. None if `value` cannot be
+/// converted to a value of the field.
 pub fn sibling<'k>(name: &str, value: &Json, known: &[&'k str]) -> Option<(&'k str, Json)> {
     let is_nested = value.is_object() || value.is_array();
     let taken = if is_nested { Some(value.clone()) } else { converted(name, value) }?;
@@ -185,8 +185,8 @@ pub fn sibling<'k>(name: &str, value: &Json, known: &[&'k str]) -> Option<(&'k s
     Some((key, taken))
 }
 
-/// The value of the field for a scalar of the other system: seconds get their unit, and `H100:8` is a number of GPUs. None if
-/// the value cannot be used as it is.
+/// Converts a scalar of another system to a value of the field: seconds get their unit, and the number of GPUs is taken from
+/// `H100:8`. None if the value has another meaning in the spec.
 pub fn converted(name: &str, value: &Json) -> Option<Json> {
     let text = value.as_str();
     match plain(name).as_str() {

@@ -1,5 +1,5 @@
-//! Suggestions for fields that are unknown: fields of another map, names that Kubernetes and the operators use, and single
-//! values instead of a map.
+//! Suggestions for unknown fields: fields that belong in another map, and names that Kubernetes and the operators use. Also
+//! suggestions for single values that are written instead of a map.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -41,7 +41,7 @@ pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&
         .map(|(_, candidate)| candidate)
 }
 
-/// The one of the words `known` that was probably meant: a similar one, or the only one that begins with `word`.
+/// The word among `known` that was probably meant by `word`: a similar word, or the only one that begins with `word`.
 pub fn nearest_word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     nearest(word, known.iter().copied()).or_else(|| {
         let mut begun = known.iter().filter(|known| word.len() > 3 && known.starts_with(word));
@@ -59,7 +59,7 @@ pub fn alternatives(known: &[&str]) -> String {
     }
 }
 
-/// The one of the words `known` that was probably meant. `word` may also be a word of another system.
+/// The word among `known` that was probably meant by `word`, which may also be a word of another system.
 pub fn word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let meant = WORDS.iter().find(|(other, _)| other.eq_ignore_ascii_case(word)).map(|(_, ours)| *ours);
     // A signal without `SIG`, such as `USR1`.
@@ -269,8 +269,8 @@ fn letters_off(ours: &str, name: &str) -> Option<usize> {
     (distance < 2).then_some(distance)
 }
 
-/// The map that was probably meant by a single value: a hint, and the field that replaces the value, if there is only
-/// one choice.
+/// The map that was probably meant by a single value. Returns a hint and, if there is only one choice, the field that replaces
+/// the value.
 pub fn in_full(path: &str, text: &str) -> Option<(String, Option<String>)> {
     let value = if text.parse::<u32>().is_ok() { text.to_owned() } else { quoted(text) };
     let one = |key: &str, below: &str| format!("{key}: {{{below}: {value}}}");

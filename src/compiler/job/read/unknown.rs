@@ -6,7 +6,7 @@ use super::{edits, other_names, suggestions};
 use crate::problem::Fix;
 use crate::yaml::flow::flow;
 
-/// The launcher that is named by a key of `launcher`: `{name: torchrun}` or `{torchrun: {}}`.
+/// The launcher that an unknown key of `launcher` names, as in `{name: torchrun}` or `{torchrun: {}}`.
 fn launcher_kind(entry: &Entry) -> Option<&str> {
     const KINDS: &[&str] = &["mpirun", "horovodrun", "torchrun", "deepspeed", "jax", "tensorflow", "shell"];
     let word = match entry.key.as_str() {
@@ -16,7 +16,7 @@ fn launcher_kind(entry: &Entry) -> Option<&str> {
     KINDS.contains(&word).then_some(word)
 }
 
-/// The first character of a key that readers may take for an ASCII letter or do not see, in words.
+/// Describes the first character of a key that is not ASCII. It may look like an ASCII letter, or be invisible.
 fn look_alike(key: &str) -> Option<String> {
     let found = key.chars().find(|c| !c.is_ascii())?;
     let code = format!("U+{:04X}", u32::from(found));
@@ -88,7 +88,7 @@ impl Reader<'_, '_> {
         self.guessed.extend(near.map(|near| format!("{path}.{near}")));
         if let Some(near) = near {
             if let Some(Step::Key(parent, _)) = self.path.last()
-                // The field of an overlay replaces that of the spec.
+                // If the spec and an overlay both have the field, that is correct: the overlay replaces the field of the spec.
                 && let Some(other) = parent.value.entry(near).filter(|at| at.key_span.source == entry.key_span.source)
             {
                 let hint = format!("did you mean `{near}`? It is set, too: keep one of the two");

@@ -70,7 +70,8 @@ fn memory_limit<'a>(fields: &WorkerFields<'a>) -> Option<&'a Quantity> {
     limits.value.0.iter().find(|(name, _)| name.0 == "memory").map(|(_, quantity)| &quantity.value)
 }
 
-/// Requests and limits of a worker: equal, or those of `resources`. Kubernetes requires devices in both.
+/// Requests and limits of a worker: those of `resources` if the spec has it, otherwise equal ones. Devices are in both, as
+/// Kubernetes requires.
 fn worker_resources(fields: &WorkerFields<'_>, gpus: u32, gpu_resource: &str) -> Resources {
     let mut resources = match fields.resources {
         Some(full) => Resources {
@@ -150,7 +151,7 @@ pub fn launcher(body: &declare::Body, target: &Facts, scheduling: &Scheduling, d
         true => defaults.take("launcher.idleTimeout", given.idle_timeout()).0,
         false => none.idle_timeout().value.0,
     };
-    // A job of agents has no launcher, so the default of this field is not listed.
+    // If an agent in each pod starts the ranks, no worker watches the launcher, so the default is not listed.
     let lost_timeout = match kind {
         _ if kind.has_agents() => none.lost_timeout().value.0,
         _ => defaults.take("launcher.lostTimeout", given.lost_timeout()).0,

@@ -108,8 +108,8 @@ fn worker(case: &Case<'_>, fields: &WorkerFields<'_>, problems: &mut Vec<Problem
     }
 }
 
-/// The number of GPUs that the devices of a claim have, as far as the names of the device classes show it. `None` without such
-/// a class, or if their number is not fixed.
+/// The number of GPUs in the devices of a claim. Devices count as GPUs if the name of their class begins with `gpu.`. `None` if
+/// there are no such devices, or if their number is not fixed.
 fn claimed_gpus(devices: &Json) -> Option<u64> {
     let requests = devices["requests"].as_array()?;
     let exact: Vec<&Json> = requests

@@ -110,7 +110,8 @@ fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The PodGroup of Kubernetes exists since 1.36. In 1.35 pods referred to a Workload.
+/// Reports `gang: native` before Kubernetes 1.36, the first version in which pods refer to a PodGroup. In 1.35 they refer to a
+/// Workload.
 fn native_gang(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let needs = KubeVersion::new(36);
     if let (Some(Gang::Native), Some(at)) = (case.spec.scheduling.gang, field!(case.scheduling.gang))

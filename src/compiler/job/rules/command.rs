@@ -101,7 +101,7 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The value of `launcher` that replaces a program that starts ranks.
+/// The value of `launcher` to write if a command begins with a program that starts ranks, such as `torchrun`.
 fn launcher_of(program: &str) -> Option<&'static str> {
     Some(match program {
         "mpirun" | "mpiexec" | "mpiexec.hydra" | "orterun" | "prterun" | "srun" => "mpirun",
@@ -129,7 +129,7 @@ fn not_a_program(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let python = match (word, more) {
         ("-m", Some(module)) => format!("[python, -m, {module}]"),
         _ if word.starts_with('-') => "[python, train.py]".to_owned(),
-        // Several words in one item are reported as a literal word.
+        // If one item of the list contains several words, `literal_words` reports it.
         _ if word.contains(char::is_whitespace) => return,
         _ if word.strip_suffix(".py").is_some_and(|name| !name.contains('/')) => format!("[python, {word}]"),
         _ => return,

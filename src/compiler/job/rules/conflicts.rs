@@ -266,7 +266,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
         true => "a launcher pod that runs no ranks: one that does has the resources of a worker",
         false => own_pod,
     };
-    // Whether the pods run `guard.sh`. The condition is that of `Plan::own_job`.
+    // Whether the workers run `guard.sh`. `Plan::own_job` has the same condition.
     let may_end = spec.target.own_workloads && spec.security.api_access && !spec.lifecycle.keep_workers;
     let watches = may_end && !kind.has_agents();
     let has_queue = spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang;
@@ -407,7 +407,7 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
         let wrong = |at, message: &str, other| {
             conflict(&WRONG_LAUNCHER_POD, at, message, other, "write `runsIn: firstWorker`, or leave it out")
         };
-        // If one object describes the whole workload, a queue admits all of it.
+        // With a target whose one object describes the launcher and the workers, the queue admits all pods together.
         let queued = queued.into_iter().filter(|_| spec.target.own_workloads).map(|(what, span)| {
             let message = format!(
                 "`{what}` needs `launcher.runsIn: firstWorker`: a launcher that scales StatefulSets would wait for the queue without end"

@@ -55,7 +55,7 @@ const OWN: &[&str] = &[
     "HYDRA_LAUNCHER_EXEC",
 ];
 
-/// Whether a variable is one that khorovod sets, with whatever launcher and MPI implementation.
+/// Whether khorovod sets a variable with at least one launcher or MPI implementation.
 pub fn owns_variable(name: &str) -> bool {
     name.starts_with("KHOROVOD_") || OWN.contains(&name)
 }
@@ -141,7 +141,7 @@ fn unknown(name: &str, span: Span, problems: &mut Vec<Problem>) {
     }
     let whose = if known == NCCL { "NCCL" } else { "Horovod" };
     let near = nearest(name, known.iter().copied());
-    // It may be a variable of another program with a similar name.
+    // A name with only a similar prefix may be a variable of another program, so it is reported only if a known name is near.
     if near.is_none() && !name.starts_with("NCCL_") && !name.starts_with("HOROVOD_") {
         return;
     }
@@ -162,7 +162,7 @@ const HOROVOD_SWITCHES: &[&str] = &[
     "HOROVOD_TIMELINE_MARK_CYCLES",
 ];
 
-/// Reports a word for a number, and a size with a unit.
+/// Reports a word where NCCL or Horovod reads a number, and a size with a unit, such as `64MB`.
 fn ignored_value(name: &str, value: &str, span: Span) -> Option<Problem> {
     let switch = match value.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" => Some("1"),

@@ -201,11 +201,11 @@ fn instead_of(name: &str, spec: &Spec) -> String {
     format!("use `${}`, which the launcher sets", ranks[index])
 }
 
-/// Reports a dash or quotes that a word processor has put in place of the typed characters. `whole` is `text` if it is
-/// one word of a list.
+/// Reports typographic dashes and quotes, such as `–` and `“`, which word processors insert instead of `--` and `"`. If `text` is
+/// one word of a list, `whole` is this word.
 fn typeset(span: Span, text: &str, whole: Option<&str>) -> Option<Problem> {
     let quote = |c: char| matches!(c, '“' | '”' | '‘' | '’');
-    // Within a word they may be correct: `it’s`.
+    // Inside a word a typographic quote may be correct, as in `it’s`.
     let typed = |word: &str| {
         let inner = word.trim_matches(quote);
         match inner.strip_prefix(['–', '—']) {
@@ -219,7 +219,7 @@ fn typeset(span: Span, text: &str, whole: Option<&str>) -> Option<Problem> {
     let word = words.find(|word| typed(word) != *word)?;
     let message = format!("`{word}` has the dashes or quotes of a word processor");
     let problem = Problem::new(&LITERAL_WORD, span, message).hint(format!("write `{}`", typed(word)));
-    // The quotes are for a shell, and a list runs without a shell.
+    // In a list, the fix also removes the quotes: a shell would remove them, but a list runs without a shell.
     Some(match whole.filter(|whole| *whole == word) {
         Some(whole) => problem.fix(span, quoted(typed(whole).trim_matches(['"', '\'']))),
         None => problem,
@@ -245,7 +245,7 @@ fn cut_off(case: &Case<'_>, command: &Node, plain: bool) -> Option<Problem> {
     plain.then(|| Problem::new(&LITERAL_WORD, command.span, message).hint(hint))
 }
 
-/// Reports an option at the beginning of a line. It does not belong to the command of the line above.
+/// Reports a line that begins with an option. bash does not add the option to the command of the line above.
 fn own_line(span: Span, text: &str) -> Option<Problem> {
     let lines: Vec<&str> = text.lines().collect();
     let ends = |line: &str| !line.trim_end().ends_with(['\\', '|', '&', '(']);
@@ -305,8 +305,8 @@ fn home(span: Span, word: &str) -> Option<Problem> {
     word.starts_with("~/").then(|| Problem::new(&LITERAL_WORD, span, message).hint("write the absolute path"))
 }
 
-/// Reports a character that is not visible, or that changes the direction in which text is shown: it makes a word another one than
-/// readers see.
+/// Reports an invisible character, or one that changes the direction of text. A word with such a character differs from the word
+/// that readers see.
 fn invisible(span: Span, text: &str) -> Option<Problem> {
     let hidden = |c: &char| matches!(c, '\u{a0}' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
     let found = text.chars().find(hidden)?;
@@ -371,7 +371,7 @@ fn as_text(words: &[(&Node, &str)]) -> Option<String> {
     line.iter().all(|word| read(word)).then(|| line.join(" "))
 }
 
-/// Whether a character has no special meaning in bash. `~` is expanded, as intended.
+/// Whether a character needs no quotes in bash. `~` counts as such a character, because bash should expand it.
 fn plain_letter(c: char) -> bool {
     c.is_alphanumeric() || "-_./:=,+@%^~".contains(c)
 }

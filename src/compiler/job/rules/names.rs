@@ -81,7 +81,7 @@ fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The beginning of a name, up to the end of a word if that is near.
+/// Shortens a name to at most `room` bytes, at the end of a word if one is near.
 fn shortened(name: &str, room: usize) -> &str {
     let cut = name.get(..room).unwrap_or(name);
     let word = cut.rfind('-').filter(|end| *end > room / 2).map_or(cut, |end| &cut[..end]);

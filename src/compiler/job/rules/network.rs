@@ -76,7 +76,7 @@ fn pod_security_level(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let Some(at) = placement.filter(|at| at.value) {
         need(PodSecurityLevel::Privileged, at.key, "`placement.hostNetwork`");
     }
-    // If an entry of `storage` is invalid, it may have both `nfs` and `hostPath`. Its own problem comes first.
+    // An invalid entry of `storage` may have both `nfs` and `hostPath`. In that case only the problem of the entry is reported.
     let host_paths = if case.could_read(&["storage"]) { storage::host_paths(case) } else { Vec::new() };
     for (span, what) in host_paths {
         let level = if what == "nfs" { PodSecurityLevel::Baseline } else { PodSecurityLevel::Privileged };

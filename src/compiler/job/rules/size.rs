@@ -34,8 +34,8 @@ codes! {
     Error MANY_CPUS = "many-cpus";
 }
 
-/// The maximum size of a spec without its code, as JSON. Linux limits each argument and each variable of a program to
-/// 128 KiB, and this smaller limit also covers those.
+/// The maximum size of a spec without its code, as JSON. It also keeps every argument and every variable of a program below the
+/// limit of Linux, 128 KiB.
 pub const MAX_SPEC: usize = 96 << 10;
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -62,7 +62,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports sizes below a node that are so small that the unit is probably missing.
+/// Reports every size in a YAML node, at any depth, that is so small that the unit is probably missing.
 fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
     match &node.kind {
         Kind::Scalar { .. } => {}

@@ -96,7 +96,7 @@ fn access_modes(entry: &Storage, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Directories that must not be a mount path. The flag is true if the directories below must not be one either.
+/// Directories that must not be a mount path. The flag is true if the directories in them must not be mount paths either.
 const RESERVED: &[(&str, bool)] = &[
     ("/", false),
     ("/tmp", false),
@@ -220,7 +220,7 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
         }
         problems.push(problem.hint("write `accessModes: [ReadWriteMany]`, or `perWorker` instead of `claim`"));
     } else if hosts == 1 && beside {
-        // Whether the job cannot run the launcher in the first worker.
+        // If `whole` is true, the job needs a separate launcher pod, so the hint does not suggest `firstWorker`.
         let groups = case.body.workers.as_ref().is_some_and(|at| at.groups.is_some());
         let per_worker = spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::PerWorker(_)));
         let elastic = spec.elastic.is_some() || spec.lifecycle.keep_workers;

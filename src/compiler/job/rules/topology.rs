@@ -66,7 +66,7 @@ fn rank_order(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     let needs = KubeVersion::new(35);
     if spec.placement.topology.as_ref().is_some_and(Topology::reads_nodes) {
-        // The condition of `Plan::own_job`.
+        // Each row is a reason why the pods have no permissions. `Plan::own_job` has the same conditions.
         let why = [
             (!spec.target.own_workloads, "the pods of an operator have no permissions", "leave `--target` out"),
             (!spec.security.api_access, "`security.apiAccess` is false", "remove `apiAccess`"),

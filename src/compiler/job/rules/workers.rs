@@ -98,7 +98,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
 /// The input of the rules for one worker.
 struct Worker<'a> {
     fields: WorkerFields<'a>,
-    /// Whether `slotsPerWorker` is beside `groups`, and so applies to all groups.
+    /// Whether `slotsPerWorker` is written beside `groups`, so that it applies to all groups.
     shares_slots: bool,
     kind: LauncherKind,
 }
@@ -155,7 +155,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Reports names of GPUs that are nearly those of a device plugin.
+    /// Reports names of resources that differ only slightly from the name of a GPU resource, such as `nvidia.com/gpus`.
     fn unknown_resources(&self, problems: &mut Vec<Problem>) {
         let lists = self.fields.resources.into_iter().flat_map(|at| at.limits.iter().chain(&at.requests));
         let listed = lists.flat_map(|list| &list.0).map(|(name, _)| (name.0.as_str(), name.span));
@@ -176,8 +176,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Reports devices whose number in `resources` differs from the number in `gpus` or `rdma`, which is the one that
-    /// applies.
+    /// Reports devices whose number in `resources` differs from the number in `gpus` or `rdma`. khorovod uses the latter.
     fn devices_twice(&self, problems: &mut Vec<Problem>) {
         let Some(resources) = self.fields.resources else { return };
         let gpu = self.fields.gpu_resource().value.0;
@@ -229,7 +228,7 @@ impl Worker<'_> {
                 };
                 let hint = format!("write `slotsPerWorker: {}`, or remove it{more}", gpus.0);
                 let problem = problem.hint(hint).fix(slots.span, gpus.0.to_string());
-                // The number of ranks may be what the user means.
+                // Fewer ranks than GPUs may be intended, so the user chooses whether to apply this fix.
                 if slots.0 < gpus.0 { problem.by_choice() } else { problem }
             }
         });

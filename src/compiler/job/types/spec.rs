@@ -26,8 +26,8 @@ pub struct Spec {
     pub annotations: Pairs,
     pub image: Image,
     pub run_tag: Option<String>,
-    /// The command of every rank. A text is already wrapped in `bash -c`. Empty only for an interactive shell and a shell
-    /// launcher that only waits.
+    /// The command of every rank. If the command is a text, these are the words that run it under `bash -c`. Empty only for an
+    /// interactive launcher, in which the user types commands.
     pub command: Vec<String>,
     pub working_dir: Option<String>,
     pub env: Vec<EnvVar>,
@@ -119,7 +119,7 @@ pub enum CodeSource {
     Files(Pairs),
 }
 
-/// Equal workers: one StatefulSet, or the Indexed Job.
+/// A group of equal workers, which run in one StatefulSet or in the Indexed Job.
 #[derive(Debug, Clone)]
 pub struct Group {
     pub name: Option<String>,
@@ -134,7 +134,7 @@ pub struct Group {
     /// Whether its containers need the capability `IPC_LOCK`.
     pub rdma: bool,
     pub claims: Vec<ResourceClaim>,
-    /// The claim that has the GPUs, whose number is `gpus`.
+    /// The claim that has the GPUs of a worker, which `gpus` counts.
     pub gpu_claim: Option<String>,
     /// Size of the memory-backed `/dev/shm`.
     pub shm: Quantity,
@@ -386,7 +386,7 @@ impl Spec {
             _ if self.target.is_gang => Placer::VolcanoJob,
             _ if self.scheduling.local_queue.is_some() => Placer::Kueue,
             Some(Gang::Volcano) => Placer::VolcanoGroup,
-            // The PodGroup has no preferences.
+            // A PodGroup of Kubernetes can require a level, but not prefer one.
             Some(Gang::Native) if is_required => Placer::Native,
             _ => Placer::Affinity,
         }
@@ -401,7 +401,7 @@ pub struct Scheduling {
     /// Kueue's local queue.
     pub local_queue: Option<String>,
     pub suspend: bool,
-    /// The scheduler of the pods. If the spec sets `gang` and no scheduler, it is the scheduler of the gang.
+    /// The scheduler of the pods. If the spec sets `gang` but not `schedulerName`, this is the scheduler of the gang.
     pub scheduler_name: Option<String>,
     /// The version of Kubernetes, on which the version of the PodGroup of [`Gang::Native`] depends.
     pub kube_version: KubeVersion,

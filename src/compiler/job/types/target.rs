@@ -46,7 +46,7 @@ pub struct Facts {
     pub api_group: &'static str,
     /// The kinds of its workloads, each with the fields of the object's `spec` that can change in place.
     pub workload_kinds: &'static [(&'static str, &'static [&'static str])],
-    /// The length of the longest name that is derived from the job's name, without the job's name.
+    /// How many characters the longest derived name has in addition to the job's name.
     pub longest_suffix: fn(&NameParts) -> usize,
 }
 

@@ -11,12 +11,13 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Whether the scheduler places the workers by it.
+    /// Whether the topology determines where workers run, and not only the order of the ranks.
     pub fn places(&self) -> bool {
         self.required.is_some() || self.preferred.is_some() || self.slices.is_some()
     }
 
-    /// Whether the order of the ranks needs labels that only nodes have. Kubernetes copies the zone and the region to pods.
+    /// Whether pods must read nodes to sort the ranks. They need not for the zone and the region, which Kubernetes copies to
+    /// labels of pods.
     pub fn reads_nodes(&self) -> bool {
         self.rank_order.iter().any(|level| !POD_LABELS.contains(&level.label.as_str()))
     }
