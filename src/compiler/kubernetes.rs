@@ -1,7 +1,7 @@
 //! `Plan` → typed Kubernetes objects, in install order: see [`build`] and [`Object`]. There is one file per kind.
 //!
-//! A target may replace the workloads; the other objects are the same for all targets. This module makes no decisions about the
-//! job, which are all in the plan. It only expresses them as Kubernetes objects.
+//! A target may replace the workloads; the other objects are the same for all targets. All decisions about the job are in the plan.
+//! This module only expresses them as Kubernetes objects.
 
 mod claim;
 mod config_map;
@@ -62,7 +62,7 @@ enum Body<'a> {
         spec: Json,
     },
     Secret(secret::Secret<'a>),
-    /// The generated fields and the volume source of the user.
+    /// The fields that khorovod generates, and the volume source from the spec.
     PersistentVolume {
         spec: Json,
     },
@@ -203,7 +203,7 @@ fn apply_patches(plan: &Plan, object: &mut Object) {
     }
 }
 
-/// Whether a patch changes an object, or a pod template in it.
+/// Whether a patch applies to an object, or to a pod template in it.
 pub fn is_patched_by(patch: &Patch, object: &Object) -> bool {
     may_select(patch, object) && !patched_parts(patch, object, &mut json(object)).is_empty()
 }

@@ -31,13 +31,14 @@ pub struct File {
 
 /// The revision of what pods run, which is part of every run's name.
 ///
-/// Add 1 if the same spec gives pods something else than before: if a static script changes in more than comments, or
-/// `job.sh` or a workload is written differently. Kubernetes does not change these objects in place, so under the old name
-/// `kubectl apply` of a job that was rendered by an earlier version would fail. Every job that is rendered again then
-/// starts a new run. `make test` fails until the number is raised, and `make bless` records it in `pods/revision.txt`.
+/// Add 1 if pods get something else than before for the same spec: if a static script changes in more than comments, or if
+/// `job.sh` or a workload is written differently. With the new revision, every job that is rendered again starts a new run.
+/// Without it, `kubectl apply` would fail for jobs that an earlier version rendered, because Kubernetes does not change these
+/// objects in place. `make test` fails until the number is raised, and `make bless` records it in `pods/revision.txt`.
 pub const REVISION: u32 = 1;
 
-/// A script or configuration file [without comments](without_comments), which the compiler of Rust removes.
+/// A script or configuration file [without comments](without_comments). The comments are removed while khorovod itself is
+/// compiled, so rendering a job does not spend time on it.
 macro_rules! code {
     ($text:expr) => {{
         const SOURCE: &[u8] = $text.as_bytes();
@@ -113,7 +114,7 @@ const fn code<const LENGTH: usize>(text: &[u8]) -> [u8; LENGTH] {
 }
 
 /// Removes blank lines and comments from a script or configuration file. Pods get the files without comments, so that an edit of
-/// a comment changes no object.
+/// a comment does not change the rendered objects.
 ///
 /// The scripts follow two rules that make this safe, and tests check them: every comment has its own line, and no line of a
 /// quoted string starts with `#`.
@@ -233,10 +234,11 @@ pub fn files(plan: &Plan) -> Vec<File> {
     files
 }
 
-/// From how many workers on a launch uses a tree of ssh sessions; `tree.sh` has the same number.
+/// The smallest number of workers with which a launch uses a tree of ssh sessions. `tree.sh` has the same number.
 const TREE_FROM: u32 = 65;
 
-/// Whether the daemons of MPI may be started over a tree of ssh sessions. The keys of the MPI Operator have no separate host key.
+/// Whether the daemons of MPI may be started over a tree of ssh sessions. A tree needs a separate host key, which the keys of the
+/// MPI Operator do not contain.
 fn launches_as_tree(plan: &Plan) -> bool {
     plan.workers >= TREE_FROM
         && matches!(plan.spec.launcher.mpi, Mpi::OpenMpi | Mpi::Mpich)

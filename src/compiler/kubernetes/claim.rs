@@ -22,8 +22,8 @@ pub struct ClaimSpec<'a> {
     volume_mode: Option<&'static str>,
 }
 
-/// An entry of `volumeClaimTemplates` of a StatefulSet. It contains the defaults that the API server adds, because the list is
-/// compared as a whole: without them `kubectl apply` and Argo CD would always show a change.
+/// An entry of `volumeClaimTemplates` of a StatefulSet. It contains the defaults that the API server adds. `kubectl apply` and Argo
+/// CD compare this list as a whole, so without the defaults they would always show a change.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Template<'a> {
@@ -75,8 +75,8 @@ fn spec(claim: &Claim) -> ClaimSpec<'_> {
     }
 }
 
-/// The name of the claim that a launcher with ranks has for a volume `perWorker`. The StatefulSet creates the claims of
-/// the workers.
+/// The name of the claim for a `perWorker` volume of a launcher that runs ranks. The workers need no such name, because the
+/// StatefulSet creates their claims.
 pub fn launcher_name(plan: &Plan, volume: &Volume) -> String {
     format!("{}-launcher", plan.spec.claim_of(volume))
 }

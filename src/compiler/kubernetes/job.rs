@@ -43,7 +43,7 @@ pub struct Spec<'a> {
     template: PodTemplate<'a>,
 }
 
-/// A policy has only the field `rules`.
+/// A success policy is a map with the one field `rules`.
 type SuccessPolicy = Entry<[Entry<&'static str>; 1]>;
 type FailurePolicy = Entry<[FailureRule; 2]>;
 
@@ -95,8 +95,8 @@ pub fn launcher_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
         backoff_limit: plan.own_job().is_none().then_some(plan.spec.lifecycle.retries.into()),
         backoff_limit_per_index: None,
         success_policy: None,
-        // A Job with a failure policy replaces a pod only when it has ended, so a launcher on a dead node would never be
-        // replaced. A launcher that may patch its Job ends it through `backoffLimit` instead.
+        // A Job with a failure policy replaces a pod only after the pod has ended, so a launcher on a dead node would never be
+        // replaced. A launcher that may patch its Job needs no such policy: it ends the Job by lowering `backoffLimit`.
         pod_failure_policy: plan.own_job().is_none().then(|| failure_policy("launcher")),
         template: pod::template(plan, PodKind::Launcher, files),
     }
@@ -111,7 +111,8 @@ pub fn launcher<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     )
 }
 
-/// The spec of the Indexed Job with all pods. The Job succeeds when the pod with index 0 does, and then stops the others.
+/// The spec of the Indexed Job with all pods. The Job succeeds when the pod with index 0 succeeds. Kubernetes then stops the other
+/// pods.
 pub fn indexed_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
     let (spec, team) = (&plan.spec, &plan.teams[0]);
     debug_assert!(plan.shape != Shape::StatefulSet);
@@ -122,7 +123,7 @@ pub fn indexed_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
         active_deadline_seconds: spec.lifecycle.deadline.map(|deadline| deadline + DEADLINE_GRACE),
         ttl_seconds_after_finished: spec.lifecycle.ttl_after_finished,
         success_policy: Some(Entry("rules", [Entry("succeededIndexes", "0")])),
-        // For the reason in `launcher_spec`.
+        // `launcher_spec` explains why the policy depends on the access.
         pod_failure_policy: (!has_access).then(|| failure_policy("worker")),
         backoff_limit: pods.backoff_limit.filter(|_| !has_access),
         backoff_limit_per_index: has_access.then_some(NO_LIMIT),
@@ -148,7 +149,7 @@ fn indexed_pods<'a>(plan: &Plan, team: &Team, template: PodTemplate<'a>) -> Spec
         parallelism: Some(team.replicas),
         active_deadline_seconds: None,
         ttl_seconds_after_finished: None,
-        // Kubernetes counts failed pods, and in one failed attempt every pod may fail.
+        // The limit counts failed pods, not failed attempts, and in one failed attempt every pod may fail.
         backoff_limit: Some((attempts * u64::from(team.replicas)).min(NO_LIMIT)),
         backoff_limit_per_index: None,
         success_policy: None,

@@ -97,7 +97,7 @@ const METADATA: [&str; 2] = ["169.254.169.254/32", "fd00:ec2::254/128"];
 /// The private address ranges of RFC 1918, RFC 6598 and RFC 4193.
 const PRIVATE: [&str; 5] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
 
-/// The rules for outgoing connections. Without any, they are not restricted.
+/// The rules for outgoing connections. If the list is empty, outgoing connections are not restricted.
 fn egress<'a>(egress: Egress) -> Vec<Rule<'a>> {
     let block = |cidr, except| Peer { ip_block: Some(IpBlock { cidr, except }), ..Peer::default() };
     let addresses = match egress {
@@ -110,8 +110,8 @@ fn egress<'a>(egress: Egress) -> Vec<Rule<'a>> {
     // With some network plugins, such as Cilium, an address range does not contain the pods of the cluster.
     let any_pod = Peer { namespace_selector: Some(Labels::default()), ..Peer::default() };
     let to = [any_pod].into_iter().chain(addresses).collect();
-    // Allow DNS to every address, because a DNS server may have a link-local one: NodeLocal DNSCache does, and Cloud
-    // DNS of Google has the address of the metadata service.
+    // Allow DNS to every address, because a DNS server may have a link-local address: NodeLocal DNSCache has one, and
+    // Google's Cloud DNS has the address of the metadata service.
     let dns = ["UDP", "TCP"].map(|protocol| Port { port: 53, protocol }).into();
     vec![Rule { from: None, to, ports: Vec::new() }, Rule { from: None, to: Vec::new(), ports: dns }]
 }

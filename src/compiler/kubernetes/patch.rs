@@ -1,5 +1,5 @@
-//! Applies `spec.patches`: [strategic merge patches](super::strategic) of objects selected by kind and name, or of the pod
-//! templates in them (`kind: Pod`), which are in different objects for each target.
+//! Applies `spec.patches`, which are [strategic merge patches](super::strategic). A patch selects objects by kind and name. With
+//! `kind: Pod` it selects the pod templates in the objects; which objects contain these depends on the target.
 
 use serde_json::Value as Json;
 
@@ -36,7 +36,7 @@ pub fn patched_parts<'o>(patch: &Patch, object: &Object, whole: &'o mut Json) ->
     found
 }
 
-/// Collects the pod templates in a value whose names match the patch.
+/// Collects the pod templates in a value, if their names match the patch.
 fn pods<'o>(object: &'o mut Json, patch: &Patch, found: &mut Vec<&'o mut Json>) {
     if object.pointer("/spec/containers").is_some() {
         if patch.has_name(&pod_name(object)) {
@@ -59,8 +59,8 @@ fn pod_name(pod: &Json) -> String {
 }
 
 /// Applies a patch to one of the parts that it selects. `change` is called with the part, its type and the patch, and
-/// merges them. During the call, khorovod's container in a pod has the name of its component, `worker` or `launcher`.
-/// Some targets give it another name, and one patch must apply to every target.
+/// merges them. Some targets give khorovod's container in a pod another name. During the call, the container has the name of
+/// its component, `worker` or `launcher`, so that one patch applies to every target.
 pub fn apply_with<R>(
     patch: &Patch,
     kind: &str,

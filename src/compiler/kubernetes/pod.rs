@@ -1,8 +1,8 @@
 //! Builds the pod template of each kind of pod: worker, launcher, or pod of the Indexed Job. See [`template`].
 //!
 //! Pod templates cannot change during a run, so the name of the run is a hash of the fields that they depend on: see
-//! `plan::run`. A template must therefore not contain values that may change during a run: the version of khorovod,
-//! labels of the user, and time limits.
+//! `plan::run`. A template must therefore not contain values that may change during a run, such as the version of khorovod,
+//! the labels in the spec, and time limits.
 
 mod container;
 mod placement;
@@ -135,7 +135,8 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
     PodTemplate {
         metadata: metadata(plan, kind),
         spec: PodSpec {
-            // The controllers of StatefulSets and Indexed Jobs set host names themselves. Operators set those of all pods.
+            // Only the pod of the launcher's Job needs a host name here. The controllers of StatefulSets and Indexed Jobs set the
+            // host names of their pods, and an operator sets those of all pods.
             hostname: (own_workloads && matches!(kind, PodKind::Launcher)).then(|| launcher_name(plan)),
             // A StatefulSet sets the subdomain from its `serviceName`.
             subdomain: (templates_set_subdomain && !(own_workloads && is_worker)).then_some(&spec.name),
@@ -198,11 +199,11 @@ fn metadata<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Metadata<'a> {
         .with("cluster-autoscaler.kubernetes.io/safe-to-evict", "false")
         .with("karpenter.sh/do-not-disrupt", "true");
     match plan.spec.scheduling.gang {
-        // The custom resource itself defines the pod group.
+        // The custom resource defines the gang, so the pods need not refer to a PodGroup.
         _ if plan.spec.target.is_gang => {}
         Some(Gang::Volcano) => annotations.set("scheduling.k8s.io/group-name", pod_group::name(plan)),
         Some(Gang::Coscheduling) => labels.set("scheduling.x-k8s.io/pod-group", pod_group::name(plan)),
-        // A field of the pods.
+        // With `native`, a field of the pod's spec refers to the PodGroup, not a label or an annotation.
         Some(Gang::Native) | None => {}
     }
     let topology = plan.spec.placement.topology.as_ref();

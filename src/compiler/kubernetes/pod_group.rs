@@ -55,17 +55,17 @@ pub fn min_members(plan: &Plan) -> u32 {
     }
 }
 
-/// The `networkTopology` of Volcano. A tier of its topology has the name of the level.
+/// The field `networkTopology` of Volcano. It names a level by the tier of Volcano's topology that has the same name.
 pub fn network_topology(topology: &Topology) -> Option<Json> {
     match (&topology.required, &topology.preferred) {
         (Some(level), _) => Some(hard_topology(level)),
-        // Volcano looks for the smallest domain then.
+        // The mode `soft` takes no level: Volcano looks for the smallest domain.
         (None, Some(_)) => Some(json!({"mode": "soft"})),
         (None, None) => None,
     }
 }
 
-/// The `networkTopology` of Volcano that allows one domain of a level.
+/// The field `networkTopology` of Volcano that requires one domain of a level.
 pub fn hard_topology(level: &Level) -> Json {
     json!({"mode": "hard", "highestTierName": level.name})
 }

@@ -23,7 +23,7 @@ pub struct PodClaim<'a> {
     resource_claim_template_name: Option<Text<'a>>,
 }
 
-/// The claims of a pod with ranks of a group.
+/// The claims of a pod that runs ranks of a group.
 pub fn of_pod<'a>(plan: &'a Plan, group: &'a Group) -> Vec<PodClaim<'a>> {
     let claims = group.claims.iter().map(|claim| {
         let (existing, template) = match &claim.source {
@@ -33,7 +33,7 @@ pub fn of_pod<'a>(plan: &'a Plan, group: &'a Group) -> Vec<PodClaim<'a>> {
         };
         PodClaim { name: &claim.name, resource_claim_name: existing, resource_claim_template_name: template }
     });
-    // The driver makes this template.
+    // NVIDIA's driver creates the ResourceClaimTemplate for the channels.
     let channel = plan.spec.compute_domain.map(|_| PodClaim {
         name: CHANNEL,
         resource_claim_name: None,
@@ -42,7 +42,7 @@ pub fn of_pod<'a>(plan: &'a Plan, group: &'a Group) -> Vec<PodClaim<'a>> {
     claims.chain(channel).collect()
 }
 
-/// `<job>-<run>-<group>-<claim>`.
+/// The name of a ResourceClaimTemplate, `<job>-<run>-<group>-<claim>`.
 fn template_name(plan: &Plan, group: &Group, claim: &ResourceClaim) -> String {
     let group = group.name.as_ref().map_or(String::new(), |name| format!("-{name}"));
     format!("{}{group}-{}", plan.stem(), claim.name)
@@ -63,9 +63,9 @@ pub fn build(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
         })
     });
     let domain = plan.spec.compute_domain.map(|mode| {
-        // 0, as NVIDIA recommends: with a number, the driver waits for so many nodes, and a lost worker would block the others.
+        // NVIDIA recommends 0. With any other number, the driver waits for that many nodes, so a lost worker would block the others.
         let mut spec = json!({"numNodes": 0, "channel": {"resourceClaimTemplate": {"name": channel_name(plan)}}});
-        // The default; version 25.3 of the driver does not have the field.
+        // `Single` is the default, and it is left out because version 25.3 of the driver does not have the field.
         if mode != "Single" {
             spec["channel"]["allocationMode"] = json!(mode);
         }

@@ -55,7 +55,7 @@ struct Subject<'a> {
     namespace: &'a str,
 }
 
-/// Whether these objects are rendered.
+/// Whether the ServiceAccount, the Role and the RoleBinding are rendered.
 pub fn wanted(plan: &Plan) -> bool {
     plan.own_job().is_some() && plan.spec.security.service_account.is_none()
 }
@@ -101,7 +101,7 @@ fn subject(plan: &Plan) -> Subject<'_> {
     Subject { kind: "ServiceAccount", name: plan.stem().into(), namespace: namespace(plan) }
 }
 
-/// The namespace of the ServiceAccount. The API server requires it in a subject, and neither it nor kubectl sets a default.
+/// The namespace of the ServiceAccount. A subject must have it, because neither the API server nor kubectl sets a default.
 fn namespace(plan: &Plan) -> &str {
     plan.spec.namespace.as_deref().unwrap_or("default")
 }

@@ -1,21 +1,22 @@
 //! Strategic merge patches, as in `kubectl patch` and Kustomize: see [`merge`]. [`Type`] has the table of the lists that
 //! Kubernetes merges by a key. The result is that of `StrategicMergePatch` in k8s.io/apimachinery, with two exceptions: new
-//! containers come after the existing ones, and no directive remains in a value that is new. `tests/output` compares both.
+//! containers come after the existing ones, and no directive remains in a value that is new. `tests/output` compares the results
+//! with those of apimachinery.
 //!
-//! A patch must be valid, which `pipeline::patches` checks before.
+//! [`merge`] expects a valid patch. `pipeline::patches` checks each patch before.
 
 use serde_json::Value as Json;
 
-/// The directive of a map or of an item of a list: `delete` or `replace`.
+/// The directive of a map, or of an item of a list. Its value is `delete` or `replace`.
 pub const PATCH: &str = "$patch";
-/// The directive with the fields of a map that remain.
+/// The directive that lists the fields of a map that remain.
 pub const RETAIN_KEYS: &str = "$retainKeys";
 /// The start of a directive with the order of the items of a list.
 pub const ORDER: &str = "$setElementOrder/";
 /// The start of a directive with the values that are removed from a list of scalars.
 pub const DELETE_FROM: &str = "$deleteFromPrimitiveList/";
 
-/// A type of Kubernetes that has a field whose list is merged, or a field that leads to such a type.
+/// A type of Kubernetes in which a list is merged instead of replaced, or which contains such a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     /// Any other type, including custom resources. Its lists are replaced.
@@ -125,7 +126,7 @@ pub fn merge(target: &mut Json, patch: &Json, of: Type) {
                 merge_lists(items, &[], of, list, Some(change));
             }
         } else if key.starts_with('$') {
-            // This directive has been applied above.
+            // The other directives have been applied above.
         } else if change.is_null() {
             fields.shift_remove(key);
         } else {
@@ -167,7 +168,8 @@ fn merge_lists(items: &mut Vec<Json>, patch: &[Json], of: Type, name: &str, orde
         None if name == "containers" => return,
         None => new.into_iter().cloned().collect(),
     };
-    // The items that `order` names come first, in this order. Any other item stays before the items that it preceded.
+    // The items that `order` names get this order. Any other item stays before the named items that it preceded; if it preceded
+    // none, it comes after them.
     let (mut first, rest): (Vec<_>, Vec<_>) = items.drain(..).partition(|item| place(&order, item).is_some());
     first.sort_by_key(|item| place(&order, item));
     let (mut first, mut rest) = (first.into_iter().peekable(), rest.into_iter().peekable());
@@ -178,7 +180,7 @@ fn merge_lists(items: &mut Vec<Json>, patch: &[Json], of: Type, name: &str, orde
     items.extend(first.chain(rest));
 }
 
-/// A new value as it is in the object: without directives and without fields that are null.
+/// A value that a patch adds, as the object contains it: without directives and without fields that are null.
 fn without_directives(value: &Json) -> Json {
     match value {
         Json::Object(fields) => {

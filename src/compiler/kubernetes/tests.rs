@@ -90,7 +90,7 @@ fn every_object_round_trips_through_the_types_of_kubernetes() {
     }
 }
 
-/// The fields as in the types of Kubernetes 1.36 and 1.37, which k8s-openapi does not have.
+/// The expected fields are written out here, as in Kubernetes 1.36 and 1.37, because k8s-openapi does not have these types.
 #[test]
 fn a_native_gang_is_a_pod_group_of_the_version_of_the_cluster() {
     for (minor, version) in [(36, "scheduling.k8s.io/v1alpha2"), (37, "scheduling.k8s.io/v1beta1")] {
@@ -129,7 +129,7 @@ fn topology(required: Option<&str>, preferred: Option<&str>, slices: Option<&str
     }
 }
 
-/// The fields as in the types of Kubernetes 1.36 and 1.37, and in the resources of Volcano 1.14.
+/// The expected fields are those of the types of Kubernetes 1.36 and 1.37, and of the resources of Volcano 1.14.
 #[test]
 fn the_topology_of_a_gang_is_a_field_of_its_pod_group() {
     let rack = "topology.kubernetes.io/rack";
@@ -157,7 +157,7 @@ fn the_topology_of_a_gang_is_a_field_of_its_pod_group() {
             spec.placement.topology = Some(given);
         }));
         assert_eq!(find(&objects, "PodGroup")["spec"].get(field).unwrap_or(&Json::Null), &wanted);
-        // Without a field of the PodGroup, pods are placed by their affinity.
+        // If the PodGroup has no field for the topology, the affinity of the pods places them.
         let pod = &find(&objects, "Job")["spec"]["template"]["spec"];
         assert_eq!(pod.get("affinity").is_some(), wanted.is_null(), "{gang:?}");
     }
@@ -239,7 +239,7 @@ fn only_a_rank_order_of_node_labels_reads_nodes() {
             let metadata = &find(&objects, kind)["metadata"];
             assert_eq!(metadata["name"], name);
             assert_eq!(metadata["labels"]["khorovod.dev/namespace"], namespace);
-            // Runs would leave such objects behind.
+            // These objects belong to the job. If they belonged to a run, each run would leave some behind outside the namespace.
             assert!(metadata.get("namespace").is_none() && metadata["labels"].get(meta::RUN).is_none());
         }
         let rules = &find(&objects, "ClusterRole")["rules"];
@@ -559,7 +559,7 @@ fn variables_of_the_user_override_generated_ones() {
     }
 }
 
-/// The value that a kubelet gives to a variable: `$$` is `$`, and `$(NAME)` another variable.
+/// The value that a kubelet gives to a variable: it replaces `$$` by `$`, and `$(NAME)` by the value of another variable.
 fn expanded(value: &str) -> String {
     let (mut made, mut rest) = (String::new(), value);
     while let Some(at) = rest.find('$') {

@@ -1,5 +1,5 @@
-//! Derives the job's ssh keys: the same seed, namespace and name give the same keys on any machine, so rendering is a pure
-//! function.
+//! Derives the ssh keys of a job from a seed. The same seed, namespace and name give the same keys on any machine, so that
+//! rendering is a pure function.
 
 use hkdf::Hkdf;
 use sha2::Sha256;

@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-/// Why bytes or a text are not a seed. The message contains no part of them, because they may be key material.
+/// The reason why bytes or a text are not a seed. The message contains no part of the input, which may be key material.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidSeed {
     /// 32 printable characters, or 32 equal bytes: a password, not random bytes.
     NotRandom,
-    /// The number of the bytes. It is not 32, and the bytes are not text.
+    /// The input is not text and does not have 32 bytes, but this number of bytes.
     Bytes(usize),
-    /// The number of characters of a text that is neither 64 hex digits nor base64 of 32 bytes.
+    /// The input is a text with this number of characters, but neither 64 hex digits nor base64 of 32 bytes.
     Characters(usize),
 }
 

@@ -11,8 +11,9 @@ fn array(words: impl Iterator<Item = String>) -> String {
     array + " )"
 }
 
-/// The launch command, with `rank.sh` before the command of the ranks if the number of ranks is fixed and each rank may
-/// run any program, and with `processes.sh` if khorovod starts the ranks itself.
+/// The launch command, with the scripts that khorovod adds to it. If the launcher starts a fixed number of ranks, `rank.sh` comes
+/// before the command of each rank, to check their number. If khorovod starts the ranks itself, the command begins with
+/// `processes.sh`.
 pub fn launch(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
     let is_checkable = match spec.launcher.kind {
@@ -141,8 +142,8 @@ pub fn job(plan: &Plan) -> String {
     lines
 }
 
-/// A pattern for the device files of the GPUs of a group, whose number `check.sh` compares with `gpus`. Empty if the
-/// number is not compared: a slice of a GPU has no device file.
+/// A pattern that matches the device files of the GPUs of a group. `check.sh` compares their number with `gpus`. Empty if it
+/// cannot compare them, for example because a slice of a GPU has no device file.
 fn gpu_files(group: &Group) -> &'static str {
     match group.gpu_resource.as_str() {
         "nvidia.com/gpu" => "/dev/nvidia[0-9]*",
@@ -159,7 +160,7 @@ fn health(plan: &Plan) -> Vec<(&'static str, String)> {
     let flag = |is_set| if is_set { "yes".to_owned() } else { word("") };
     // One entry per worker group.
     let each = |value: &dyn Fn(&Group) -> String| array(plan.teams.iter().map(|team| value(&spec.groups[team.group])));
-    // The folder of an S3 volume is a part of the pod, so it is not checked.
+    // The folder of an S3 volume is not a mounted file system that could fail, but a part of the pod, so it is not checked.
     let is_mounted = |source: &VolumeSource| !matches!(source, VolumeSource::S3(_));
     let volumes = spec.storage.iter().filter(|volume| is_mounted(&volume.source));
     match check.policy {

@@ -22,7 +22,7 @@ fn plan() -> Plan {
     plan
 }
 
-/// A plain job does not get the scripts of the tree, and the number in `tree.sh` is the one of the compiler.
+/// A small job does not get the scripts of the tree, and `tree.sh` has the same limit as the compiler.
 #[test]
 fn only_large_jobs_launch_as_a_tree() {
     let has_tree = |plan: &Plan| files(plan).iter().any(|file| file.name == "srun");
@@ -237,8 +237,8 @@ fn every_file_that_a_script_uses_exists() {
         let files = files(&plan);
         for file in &files {
             for line in file.text.lines() {
-                // Check the lines `. "$scripts/x.sh"`. Other lines first test whether the file exists, or are not about
-                // a script.
+                // Only lines of the form `. "$scripts/x.sh"` require a script. Other lines source a script only if it exists, or
+                // do not source one.
                 let Some((_, name)) = line.split_once("$scripts/").filter(|_| line.starts_with(". ")) else { continue };
                 let name = name.trim_end_matches('"');
                 assert!(files.iter().any(|other| other.name == name), "{} names {name}", file.name);
@@ -330,7 +330,7 @@ fn scripts() -> Vec<(String, String)> {
     all
 }
 
-/// A script that cannot read the ConfigMap uses a value of its own, which must be the default of the field.
+/// A script that cannot read a limit from the ConfigMap uses a value of its own. This value must be the default of the field.
 #[test]
 fn scripts_fall_back_to_the_defaults_of_fields() {
     let (lifecycle, launcher) = (declare::Lifecycle::default(), declare::Launcher::default());

@@ -143,7 +143,7 @@ fn run_policy(plan: &Plan) -> Json {
     if spec.scheduling.suspend {
         policy["suspend"] = json!(true);
     }
-    // An operator without gang scheduling ignores this field. For this case, a PodGroup is rendered, too.
+    // An MPI Operator that runs without gang scheduling ignores this field, so a PodGroup is rendered, too.
     if let Some(gang) = spec.scheduling.gang {
         policy["schedulingPolicy"] = json!({"minAvailable": pod_group::min_members(plan)});
         let volcano = (gang == Gang::Volcano).then_some(&spec.scheduling.volcano_queue);

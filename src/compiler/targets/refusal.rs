@@ -55,7 +55,7 @@ pub fn refuse_spares(case: &Case<'_>, target: &str) -> Refusal {
     )
 }
 
-/// Refuses the gang of Kubernetes itself, for targets whose controllers do not pass on its field of pods.
+/// Refuses `gang: native`, for targets whose controllers do not pass on the field that puts a pod into a PodGroup of Kubernetes.
 pub fn refuse_native_gang(case: &Case<'_>, target: &str) -> Refusal {
     let gang = field!(case.scheduling.gang).filter(|at| at.0 == Some(Gang::Native));
     (
@@ -65,8 +65,7 @@ pub fn refuse_native_gang(case: &Case<'_>, target: &str) -> Refusal {
     )
 }
 
-/// Refuses an elastic job that may grow, for targets that cannot add workers. torchrun needs no such check: its maximum is the
-/// number of workers.
+/// Refuses an elastic job with horovodrun that may grow, for targets that cannot add workers.
 pub fn refuse_growth(case: &Case<'_>, target: &str) -> Refusal {
     let most = field!(case.workers.elastic.max_replicas);
     let workers: u32 = case.spec.groups.iter().map(|group| group.replicas).fold(0, u32::saturating_add);
@@ -81,8 +80,8 @@ pub fn refuse_growth(case: &Case<'_>, target: &str) -> Refusal {
     )
 }
 
-/// Refuses more workers than a controller can list in one ConfigMap. `bytes` returns the size of an entry from the lengths of
-/// the name of a worker pod and of the Service.
+/// Refuses more workers than a controller can list in one ConfigMap. `bytes` returns the size of one entry; its arguments are the
+/// lengths of the name of a worker pod and of the name of the Service.
 pub fn refuse_too_many_workers(case: &Case<'_>, bytes: fn(usize, usize) -> usize, controller: &str) -> Refusal {
     const CONFIG_MAP_LIMIT: usize = 1 << 20;
     let stem = case.spec.name.len() + "-run123".len();

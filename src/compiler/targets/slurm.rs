@@ -67,7 +67,7 @@ impl Target for Slurm {
     }
 }
 
-/// The file of the job's output, with the job's number as `JOBID`.
+/// The file to which Slurm writes the job's output. `JOBID` replaces the job's number, which is not known yet.
 fn output(spec: &Spec) -> String {
     let named = spec.slurm.args.iter().rev().find_map(|word| word.strip_prefix("--output="));
     let file = named.unwrap_or("slurm-%j.out");
@@ -100,11 +100,12 @@ enum Starter {
 
 fn starter(plan: &Plan) -> Starter {
     let spec = &plan.spec;
-    // mpirun would only start this one process, and many programs for one GPU have no MPI. Its options need it.
+    // A single rank starts without mpirun, because many programs for one GPU are installed without MPI. If the spec has options
+    // of mpirun, mpirun starts the rank.
     let is_alone = plan.np == 1 && plan.workers == 1 && !spec.launcher.runs_ranks && spec.launcher.args.is_empty();
     match spec.launcher.kind {
         LauncherKind::Torchrun => Starter::Agents,
-        // `refusals` does not let JAX and TensorFlow pass.
+        // `refusals` reports JAX and TensorFlow as errors, so no plan has them.
         LauncherKind::Jax | LauncherKind::Tensorflow | LauncherKind::Shell => Starter::Shell,
         LauncherKind::Mpirun if spec.slurm.srun.is_some() => Starter::Step,
         LauncherKind::Mpirun if is_alone => Starter::Rank,
@@ -234,8 +235,8 @@ fn has_checkpoint(spec: &Spec) -> bool {
 /// The maximum number of seconds before the time limit at which Slurm can send a signal.
 const EARLIEST_SIGNAL: u64 = 65_535;
 
-/// How many seconds before Slurm's time limit the ranks get the signal of `lifecycle.checkpoint`: the grace period before
-/// the script stops the training.
+/// How many seconds before Slurm's time limit the ranks get the signal of `lifecycle.checkpoint`. The script stops the training
+/// before that limit, and the ranks get the signal one grace period before the script stops it.
 fn signal_lead(spec: &Spec) -> u64 {
     let stops = deadline(spec);
     let margin = time_limit(spec).filter(|_| stops > 0).map_or(0, |limit| limit.saturating_sub(stops));
@@ -272,7 +273,7 @@ fn quote_for_sbatch(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A bash array. The path of the hostfile in pods is replaced by the variable that contains its path under Slurm.
+/// A bash array of quoted words. The path that the hostfile has in pods is replaced by the variable with its path under Slurm.
 fn bash_array(words: &[String]) -> String {
     let words = words.iter().map(|text| match text.as_str() {
         HOSTFILE => r#""$khorovod_hostfile""#.to_owned(),
@@ -408,7 +409,7 @@ fn launch(script: &Script<'_>, text: &mut String) {
     let _ = writeln!(text, "\nkhorovod_launch={}", bash_array(&program));
     *text += match script.starter {
         Starter::Shell => "khorovod_check=()\n",
-        // Commands may use the variables of Open MPI.
+        // The command may use the variables that Open MPI sets for each rank, so the script sets them.
         Starter::Rank => {
             "khorovod_check=(env khorovod_is_rank=1 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_LOCAL_SIZE=1)\n"
         }

@@ -111,8 +111,8 @@ fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
         body["networkTopology"] = topology;
     }
     // The svc plugin sets the host names of pods. The Service and the NetworkPolicy of the job are rendered separately. The
-    // variables with lists of hosts are disabled because they are too long for large jobs. That option is last because older
-    // Volcano releases do not support it.
+    // variables with lists of hosts are disabled because they are too long for large jobs. The option that disables them is last
+    // because older Volcano releases do not support it.
     body["plugins"] = json!({
         "svc": ["--publish-not-ready-addresses=true", "--disable-network-policy=true", "--inject-hosts-env=false"],
     });
@@ -161,7 +161,7 @@ fn workers(plan: &Plan, team: &Team, kind: PodKind, files: &[File], has_launcher
         task["partitionPolicy"] = json!({
             "totalPartitions": team.replicas / slices.size,
             "partitionSize": slices.size,
-            // The default of the API server.
+            // The API server adds this default.
             "minPartitions": 0,
             "networkTopology": pod_group::hard_topology(&slices.required),
         });

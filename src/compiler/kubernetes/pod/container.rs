@@ -82,8 +82,8 @@ struct Source<'a> {
 struct Port {
     name: &'static str,
     container_port: u16,
-    /// Set in custom resources only. There the API server compares the list of ports as a whole, so without this default every
-    /// apply would show a change.
+    /// Set only in custom resources. In these the API server compares the list of ports as a whole, so without this default value
+    /// every apply would show a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     protocol: Option<&'static str>,
 }
@@ -114,9 +114,9 @@ enum Method {
     },
 }
 
-/// The liveness probe of a pod that launches ranks or joins them: ends it if its script hangs, which `alive.sh` finds out. Kubernetes
-/// ignores the grace period of a probe in pods that never restart, so they have that of the pod. A node that is so busy that it does not
-/// start a command for two minutes does not end a training.
+/// The liveness probe of a pod with `launcher.sh` or `agent.sh`. It runs `alive.sh`, which fails if the script of the pod hangs; the
+/// kubelet then ends the container. The probe must fail for two minutes, so that a busy node, which starts the command late, does
+/// not end a training. The probe has no grace period of its own, because Kubernetes ignores it in pods that never restart.
 const SCRIPT_PROBE: Probe = Probe {
     method: Method::Exec { command: ["/bin/bash", "/etc/khorovod/scripts/alive.sh"] },
     initial_delay_seconds: None,
@@ -177,7 +177,8 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>, mounts: Vec<Mount<'a>>) -> C
         .flatten()
         .map(|(name, container_port)| Port { name, container_port, protocol })
         .collect(),
-        // Many workers are not probed during the first seconds. The launcher connects to them itself and does not use readiness.
+        // If there are many workers, the first probe comes after a few seconds. This does not delay the launcher, which connects to
+        // the workers itself and does not wait until they are Ready.
         readiness_probe: runs_sshd.then(|| ssh_probe((plan.workers > MANY_WORKERS).then_some(3), 2, 3)),
         // Restart a worker whose sshd does not answer for five minutes. A worker with S3 storage has no such probe, because its
         // download may take longer than that.
@@ -241,8 +242,8 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
         value: None,
         value_from: Some(ValueFrom::Field { field_path }),
     });
-    // Uploads are marked with the uid of the Job, so that the next pod of the Job continues from them. The label that
-    // contains the uid exists in every version of Kubernetes.
+    // Uploads are marked with the uid of the Job, so that the next pod of the Job continues from them. The label `controller-uid`
+    // contains the uid in every version of Kubernetes.
     let launches = !matches!(kind, PodKind::Worker(_)) && !plan.uploads().is_empty();
     let job_field = launches.then_some(("KHOROVOD_JOB_UID", "metadata.labels['controller-uid']"));
     let rank_order =
@@ -273,7 +274,7 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
 /// A variable of the user.
 fn user_variable(var: &EnvVar) -> Env<'_> {
     let (value, value_from) = match &var.value {
-        // The API server drops an empty value. If an object had one, every apply would show a change.
+        // The API server drops an empty value, so if an object had one, every apply would show a change.
         EnvValue::Text(text) => (Some(literal(text)).filter(|text| !text.is_empty()), None),
         EnvValue::Secret { name, key } => (None, Some(ValueFrom::Secret { name, key })),
         EnvValue::ConfigMap { name, key } => (None, Some(ValueFrom::ConfigMap { name, key })),

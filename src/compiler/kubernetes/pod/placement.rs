@@ -73,13 +73,13 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Placement<'a> {
     }
 }
 
-/// The seconds after which a launcher is evicted from a node that is not ready or not reachable. With the default of
-/// Kubernetes, five minutes, all GPUs of the run would wait that long for another launcher. A node that only restarts
-/// its kubelet is ready again sooner.
+/// The seconds after which a launcher is evicted from a node that is not ready or not reachable. The default of Kubernetes
+/// is five minutes; all GPUs of the run would wait that long for another launcher. If only the kubelet of a node restarts,
+/// the node is ready again before this time, and the launcher stays.
 const DEAD_NODE_SECONDS: u32 = 30;
 
-/// The tolerations of the spec. A pod that launches also leaves a dead node [soon](DEAD_NODE_SECONDS), unless the spec tolerates
-/// the taint of such a node.
+/// The tolerations of the spec and, for a pod that launches, those of [`dead_node_tolerations`]. The latter are left out if the
+/// spec tolerates the same taint.
 fn tolerations<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Cow<'a, Json>> {
     let own = &plan.spec.placement.tolerations;
     let is_tolerated = |key: &str| {
@@ -94,14 +94,15 @@ fn tolerations<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Cow<'a, Json>> {
     own.iter().map(Cow::Borrowed).chain(dead.map(Cow::Owned)).collect()
 }
 
-/// The tolerations with which a pod that launches leaves a dead node [soon](DEAD_NODE_SECONDS).
+/// The tolerations with which Kubernetes evicts a pod from a dead node after [`DEAD_NODE_SECONDS`].
 pub fn dead_node_tolerations() -> impl Iterator<Item = Json> {
     ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"].into_iter().map(
         |key| json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": DEAD_NODE_SECONDS}),
     )
 }
 
-/// The node label in one of whose domains the affinity of the pods places the workers, and whether it must.
+/// The node label for the affinity that keeps the workers in one domain of the label, and whether this is required or only
+/// preferred.
 fn near(plan: &Plan) -> Option<(&str, bool)> {
     let placement = &plan.spec.placement;
     let topology = placement.topology.as_ref().filter(|_| plan.spec.placer() == Placer::Affinity);
@@ -113,7 +114,8 @@ fn near(plan: &Plan) -> Option<(&str, bool)> {
 
 /// The affinity of the spec, with an added term for nodes near the other workers of the run.
 fn near_affinity(plan: &Plan, key: &str, is_required: bool) -> Json {
-    // Kubernetes places the first pod with a required term only if the term selects the pod itself. That may be a launcher.
+    // Kubernetes places the first pod with a required term only if the term selects this pod itself. If the launcher runs ranks,
+    // it may be the first pod, so the term must select it, too.
     let mut pods = run_pods(plan, "worker", None);
     if is_required && plan.spec.launcher.runs_ranks {
         pods.match_labels.remove(COMPONENT);

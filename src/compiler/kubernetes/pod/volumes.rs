@@ -18,8 +18,8 @@ pub struct Volume<'a> {
     source: Source<'a>,
 }
 
-/// Each variant has its own struct, which serde serializes directly. With `#[serde(flatten)]` it would first collect the
-/// fields of a struct variant in memory.
+/// The source of a volume. Each variant has its own struct, so that serde writes it directly: with a struct variant under
+/// `#[serde(flatten)]`, serde would first collect the fields in memory.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Source<'a> {

@@ -48,7 +48,8 @@ fn execute(script: &str) -> (Option<i32>, Recorded) {
     execute_on(script, ["2", "2(x2)"], &["mpirun", "horovodrun", "srun", "train"])
 }
 
-/// The same in an allocation with so many nodes and tasks per node, with these fake programs.
+/// Runs a script as [`execute`] does, in an allocation with the given numbers of nodes and of tasks per node, and with the given
+/// fake programs.
 fn execute_on(script: &str, [nodes, tasks]: [&str; 2], programs: &[&str]) -> (Option<i32>, Recorded) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -228,7 +229,7 @@ fn the_checkpoint_signal_reaches_the_ranks() {
     assert!(job(json!({"launcher": {"kind": "shell"}, "slurm": {}})).contains("#SBATCH --signal=USR1@120\n"));
     assert!(!super::script(&plan(&json!({}))).contains("--signal"));
 
-    // This srun starts one task with the variables of Slurm, and this rank waits for the signal, which it must get once.
+    // The fake srun starts one task with the variables of Slurm. Its rank waits for the signal, which it must get exactly once.
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let srun = "#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\nexport SLURM_STEP_NUM_TASKS=4 SLURM_STEP_TASKS_PER_NODE='2(x2)'\nexec \"$@\"\n";
@@ -275,7 +276,7 @@ fn jobs_of_an_array_keep_their_index() {
     assert_eq!(value(""), "it's 0");
 }
 
-/// The report's command that follows the output reads the file that `--output` names.
+/// The command that a report shows to follow the output reads the file that `--output` names.
 #[test]
 fn the_output_is_followed_where_it_is() {
     let output = |args: Json| super::output(&plan(&json!({"slurm": {"args": args}})).spec);
@@ -347,7 +348,7 @@ fn resources_are_converted_to_slurm_units() {
         json!({"launcher": {"kind": "torchrun"}, "workers": {"replicas": 1, "gpus": 8, "cpu": "64"}, "lifecycle": {"deadline": "59m"}}),
     );
     assert_eq!(found[2..], ["ntasks-per-node=1", "cpus-per-task=64", "gres=gpu:8", "time=0-01:00:00", "requeue"]);
-    // The ranks of the launcher run on one more node, as on Kubernetes they run in one more pod.
+    // The ranks of the launcher run on one more node, in the same way as they run in one more pod on Kubernetes.
     let found = directives(
         json!({"launcher": {"kind": "mpirun", "runsRanks": true, "runsIn": "ownPod"}, "scheduling": {"suspend": true}, "workers": {"replicas": 2, "slotsPerWorker": 2}}),
     );
