@@ -75,7 +75,8 @@ struct Cli {
     quiet: bool,
 }
 
-/// The options of a command are declared only if the command line names it, because declaring all of them takes time.
+/// The commands. clap declares the options of a command only if the command line names that command (`defer`), because
+/// declaring the options of all commands takes time.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {
@@ -136,7 +137,7 @@ enum Failure {
     Usage(String),
     /// A file, a stream or the cluster could not be read or written: exit code 3.
     File(String),
-    /// A job on this machine has ended with this code, which is that of the process too.
+    /// A job of `run --local` has ended with this exit code. The process exits with the same code.
     Ended(u8),
 }
 
@@ -199,7 +200,8 @@ fn command() -> clap::Command {
 mod tests {
     use super::command;
 
-    /// The texts after the options have manual line breaks; clap would break longer lines anywhere.
+    /// The texts after the options have manual line breaks. clap would break a line of more than 80 columns at an
+    /// arbitrary word.
     #[test]
     fn help_fits_80_columns() {
         let mut all = command();

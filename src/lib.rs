@@ -18,7 +18,8 @@
 //! | convert a job of another system | [`import::import`] |
 //! | offer completion in an editor, or write a reference | [`schema`], [`codes`] |
 //!
-//! # Features `cli`, the default, has what the command needs. With `default-features = false`, the crate has few
+//! # Features
+//! `cli`, the default, has the dependencies of the command. With `default-features = false`, the crate has few
 //! dependencies and also compiles for `wasm32-unknown-unknown`. `show` adds the reports that people read.
 //!
 //! # Compatibility

@@ -1,7 +1,8 @@
 //! Draws jobs as pictures: their pods with GPUs and ranks, the ring of the ranks, the other connections, and the volumes.
 //!
-//! [`svg`] returns a complete SVG file. [`draw`] returns the same picture in parts, for a page that shows each change of a
-//! job and moves the parts that stay. Both take the [`Report`] of a plan, so the picture never differs from the plan.
+//! [`svg`] returns a complete SVG file. [`draw`] returns the same picture in parts, for a page that draws the job again
+//! after each change and moves the parts that remain. Both take the [`Report`] of a plan, so the picture never differs
+//! from the plan.
 //!
 //! The size of a picture is bounded. Workers of small groups are cards; larger groups become tiles, and then squares that
 //! each stand for many workers.
@@ -18,9 +19,9 @@ use crate::report::Report;
 
 pub use timeline::{Drawing, timeline};
 
-/// A picture narrower than this cannot show its texts, and is drawn with this width.
+/// The minimum width. A narrower picture could not show its texts.
 const MIN_WIDTH: u32 = 280;
-/// A picture wider than this is drawn with this width.
+/// The maximum width.
 const MAX_WIDTH: u32 = 10_000;
 
 /// At most this many jobs are drawn.
@@ -54,8 +55,8 @@ pub struct Item {
     pub y: u32,
     /// SVG elements, with texts escaped. Their classes are those in `picture/style.css`.
     pub svg: String,
-    /// The tooltip. It is not in `svg`, because most tooltips contain the name of the run, which nearly each change of a
-    /// spec changes.
+    /// The tooltip. It is not in `svg`, because most tooltips contain the name of the run, and nearly every change of a
+    /// spec gives the run another name.
     pub tip: Option<String>,
     /// The path of the field of the spec that the part shows.
     pub field: Option<String>,
@@ -77,8 +78,8 @@ pub struct Grid {
     pub workers: u32,
 }
 
-/// Draws jobs with a width in CSS pixels. The height follows from the content. `more` is the number of jobs that have no report;
-/// they are counted in a line.
+/// Draws jobs with a width in CSS pixels. The height follows from the content. `more` is the number of further jobs
+/// that have no report. The last line of the picture counts them.
 pub fn draw(reports: &[Report], more: usize, width: u32) -> Picture {
     let width = width.clamp(MIN_WIDTH, MAX_WIDTH);
     let mut picture = Picture { width, height: 0, description: String::new(), items: Vec::new() };

@@ -31,7 +31,7 @@ pub use json::text as json;
 pub use plan::{changes_page as changes, page as plan, quoted as shell_word};
 pub use sarif::text as sarif;
 
-/// The largest number of problems that are printed; `validate -o json` prints all.
+/// The maximum number of problems that are printed. `validate -o json` prints all.
 const SHOWN: usize = 50;
 
 /// The codes of problems whose main place is a secret.
@@ -76,7 +76,7 @@ impl Style {
         if all.is_empty() {
             return Vec::new();
         }
-        // If there are too many, errors come first.
+        // If there are too many problems to print all, errors come first.
         let (mut shown, rest): (Vec<_>, Vec<_>) =
             all.iter().copied().partition(|(_, problem)| all.len() <= SHOWN || problem.severity == Severity::Error);
         shown.extend(rest);
@@ -112,7 +112,8 @@ fn problem_text(renderer: &Renderer, sources: &Sources, problem: &Problem, secre
             let label = (!mark.label.is_empty()).then(|| clean_line(mark.label));
             kind.span(mark.span).label(label)
         }));
-        // The renderer counts columns in the text that it prints. In a shortened line, those are not the columns of the file.
+        // The renderer counts columns in the text that it prints. In a shortened line these columns are wrong, so the
+        // position is printed here.
         group = if cut {
             group.element(Origin::path(file).line(at.line).char_column(at.column)).element(snippet)
         } else {

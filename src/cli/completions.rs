@@ -11,7 +11,7 @@ use clap_complete::Shell;
 use super::program::{Answer, ask_within};
 use super::{Outcome, command, environment, output};
 
-/// A shell must not wait longer for names from the cluster.
+/// The longest time that a shell waits for names from the cluster.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,8 @@ pub struct Args {
     words: Option<Vec<String>>,
 }
 
-/// Each script first asks for names, and otherwise completes options, commands and files.
+/// The functions that are added to clap's scripts. Each first asks khorovod for names. If it gets none, clap's function
+/// completes options, commands and files.
 const BASH: &str = r#"
 _khorovod_names() {
     local IFS=$'\n' cur=${COMP_WORDS[COMP_CWORD]} names
@@ -59,7 +60,8 @@ _khorovod_names() {
 compdef _khorovod_names khorovod
 [ "$funcstack[1]" != "_khorovod" ] || _khorovod_names "$@"
 "#;
-/// The end of clap's script for zsh, which completes without names.
+/// The last statement of clap's script for zsh begins with this text. It is left out, because it would complete without
+/// names.
 const ZSH_END: &str = "\nif [ \"$funcstack[1]\" = \"_khorovod\" ]";
 const FISH: &str = r"
 function __khorovod_names
@@ -100,8 +102,8 @@ enum Wanted {
     Contexts,
 }
 
-/// Reads the words of a command line without the program. Returns the kind of the word at the end, if it names something in the cluster,
-/// and the options for kubectl that the words before it contain.
+/// Reads the words of a command line that follow the name of the program. If the word at the end names something in the
+/// cluster, returns its kind, and the options for kubectl that the words before it contain.
 fn wanted(words: &[String]) -> Option<(Wanted, Vec<String>)> {
     // Bash splits words at `=`.
     let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "=").collect();

@@ -51,14 +51,14 @@ impl Format for TextOrJson {
     const ALL: &'static [(&'static str, Self)] = &[("text", Self::Text), ("json", Self::Json)];
 }
 
-/// A format, and the file to write; standard output if there is none.
+/// A format, and the file to write. Without a file, the output goes to standard output.
 #[derive(Debug, Clone)]
 pub struct Destination<F> {
     pub format: F,
     pub path: Option<PathBuf>,
 }
 
-/// Endings of file names that stand for a format, and the word for `-o` of that format.
+/// The endings of file names that select a format, each with the word of this format for `-o`.
 const ENDINGS: &[(&str, &str)] = &[
     ("json", "json"),
     ("sarif", "sarif"),
@@ -112,7 +112,7 @@ fn format<F: Format>(word: &str) -> Option<F> {
     F::ALL.iter().find(|(known, _)| *known == word).map(|(_, format)| *format)
 }
 
-/// The format for the ending of a path, as its word for `-o`. None if the ending stands for no format.
+/// The format that the ending of a path selects, as its word for `-o`. None if it selects no format.
 fn ending(path: &Path) -> Option<&'static str> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, word)| *word)
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(parse("a.svg"), file(Picture::Svg, "a.svg"));
         assert_eq!(parse("a/b.SVG"), file(Picture::Svg, "a/b.SVG"));
         assert_eq!(parse("a.txt"), file(Picture::Text, "a.txt"));
-        // These paths have no ending that stands for a format.
+        // These paths have no ending that selects a format.
         assert_eq!(parse("/tmp/tmp.Xa81"), file(Picture::Text, "/tmp/tmp.Xa81"));
         assert_eq!(parse("./svg"), file(Picture::Text, "./svg"));
         assert_eq!(parse("a.json"), Err("this command does not print json: the formats are text and svg".to_owned()));

@@ -1,4 +1,4 @@
-//! Writing an edited file back, for `fix` and `fmt`.
+//! Writes an edited file back, for `fix` and `fmt`.
 
 use std::path::Path;
 

@@ -34,14 +34,14 @@ struct File {
     private: bool,
 }
 
-/// Writes every document into its own file and replaces the earlier content of the folder. Returns the jobs whose objects
-/// were in the folder before and are not any more.
+/// Writes every document into its own file and replaces the earlier content of the folder. Returns the jobs whose
+/// objects were in the folder before and are no longer in it.
 pub fn write(path: &Path, rendered: &[Rendered]) -> Result<BTreeSet<String>, Failure> {
     write_files(path, &files(rendered))
 }
 
 fn write_files(path: &Path, files: &[File]) -> Result<BTreeSet<String>, Failure> {
-    // A symbolic link stays: the folder that it points to is replaced.
+    // If the path is a symbolic link, the link is kept and the folder that it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.components().collect());
     refuse_foreign(path, &target)?;
     let gone = removed_jobs(path, &target, files)?;
@@ -51,8 +51,8 @@ fn write_files(path: &Path, files: &[File]) -> Result<BTreeSet<String>, Failure>
         let new = tempfile::Builder::new().prefix(".khorovod-new-").tempdir_in(&beside)?;
         let content = new.path().join("content");
         fill(&content, files)?;
-        // The old folder is renamed, then the new one. If that fails, the old one is renamed back. The temporary folder is
-        // deleted with everything in it.
+        // The old folder moves into the temporary folder, and the new folder takes its place. If the second step fails,
+        // the old folder moves back. At the end, the temporary folder is deleted with everything in it.
         let old = new.path().join("old");
         let existed = target.exists();
         if existed {
@@ -97,8 +97,8 @@ fn files(rendered: &[Rendered]) -> Vec<File> {
         .collect()
 }
 
-/// Returns the jobs that are in a folder now and will not be afterwards. Refuses to remove all of them: if you render one
-/// job after another into the same folder, only the last would remain.
+/// Returns the jobs that are in a folder now and not in the new files. Refuses to remove all of them, because a user
+/// who renders one job after another into the same folder would keep only the last one.
 fn removed_jobs(path: &Path, target: &Path, files: &[File]) -> Result<BTreeSet<String>, Failure> {
     let jobs = |texts: &mut dyn Iterator<Item = String>| -> BTreeSet<String> {
         let named =

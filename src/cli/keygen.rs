@@ -40,7 +40,7 @@ pub fn run(args: &Args) -> Outcome {
     }
 }
 
-/// Accepts a name that is valid in Kubernetes.
+/// Accepts a name that is valid for a Kubernetes object.
 pub fn name(text: &str) -> Result<String, String> {
     let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if (1..=63).contains(&text.len()) && text.chars().all(inside) && !text.starts_with('-') && !text.ends_with('-') {

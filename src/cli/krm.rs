@@ -39,7 +39,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     let inputs = Inputs { keys: seed.keys(), ..args.settings.inputs(screen)? };
     let (list, found) = khorovod::krm(&input::read(Path::new("-"), screen)?, &inputs);
     screen.problems([&found]);
-    // The caller gets the results of a failure, too.
+    // The output includes the problems as `results`, so it is written even after a failure.
     output::stdout(&list)?;
     if found.any_error() { Err(Failure::Problems) } else { Ok(()) }
 }

@@ -1,8 +1,9 @@
 //! `khorovod run --local`: runs a job on this machine, without Kubernetes.
 //!
-//! The pods of the rendered objects ([`pods`]) become processes in Linux namespaces: `host.sh` starts them, and `pod.sh` builds the
-//! root of each of them from the files of this machine. So the scripts are those of the cluster, and so are their messages, checks and
-//! exit codes. All pods use the network of this machine, each with an address of the loopback interface.
+//! The pods of the rendered objects ([`pods`]) become processes in Linux namespaces. `host.sh` starts them, and
+//! `pod.sh` builds the root file system of each pod from the files of this machine. The pods run the same scripts as in
+//! a cluster, so messages, checks and exit codes are the same. All pods use the network of this machine. Each pod has
+//! its own address on the loopback interface.
 
 mod follow;
 mod machine;
@@ -26,7 +27,7 @@ use super::seed::fresh;
 use super::show::Screen;
 use super::{Failure, Outcome, input, output, render};
 
-/// Random networks that are tried, because another run may use the same.
+/// How many random networks are tried, because another run on this machine may use the same one.
 const TRIES: usize = 8;
 
 // How a job runs on this machine.
@@ -62,7 +63,7 @@ pub fn run(options: &Options, input: &input::Args, screen: &Screen) -> Outcome {
     let texts = input.texts(screen)?;
     let mut inputs = settings.inputs(screen)?;
     inputs.keys = Keys::Seed(fresh()?);
-    // All pods are on this machine.
+    // All pods are on this machine, so the ranks connect over the loopback interface.
     inputs.sets.push("collective.interface=lo".to_owned());
     let report = options.limited(&texts, &mut inputs, screen)?;
     let rendered = render::all(&texts, &inputs, screen)?;
@@ -90,7 +91,7 @@ pub fn run(options: &Options, input: &input::Args, screen: &Screen) -> Outcome {
 }
 
 impl Options {
-    /// The job of the specs, with no more workers than `--workers`.
+    /// The report of the only job in the specs, which gets at most as many workers as `--workers` allows.
     fn limited(&self, texts: &[Text], inputs: &mut Inputs, screen: &Screen) -> Result<Report, Failure> {
         let mut report = only(texts, inputs, screen)?;
         let Some(most) = self.workers else { return Ok(report) };
@@ -141,7 +142,7 @@ impl Options {
     }
 }
 
-/// The job of the specs.
+/// The report of the job in the specs. It is an error if they have several jobs.
 fn only(texts: &[Text], inputs: &Inputs, screen: &Screen) -> Result<Report, Failure> {
     let mut jobs = Vec::new();
     for text in texts {
@@ -167,7 +168,7 @@ fn unable(report: &Report, reasons: &[String]) -> Failure {
     })
 }
 
-/// A value of job.sh.
+/// The value of a variable in the script job.sh.
 fn setting<'a>(objects: &'a [Value], name: &str) -> Option<&'a str> {
     let script = objects.iter().find_map(|object| object["data"]["job.sh"].as_str())?;
     script.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
@@ -203,7 +204,7 @@ fn check(job: &Job, objects: &[Value], report: &Report) -> Outcome {
         _ => "",
     };
     let is_here = |name: &str| match name.contains('/') {
-        // The volumes of the job may have it.
+        // A program with a path may be in a volume of the job. Volumes are not searched here.
         true => {
             job.pods
                 .iter()
@@ -227,7 +228,7 @@ fn check(job: &Job, objects: &[Value], report: &Report) -> Outcome {
     if missing.is_empty() { Ok(()) } else { Err(unable(report, &missing)) }
 }
 
-/// The first word of the command of the spec, which the objects carry.
+/// The first word of `spec.command`. The objects have the spec in an annotation.
 fn command(objects: &[Value]) -> Option<String> {
     let spec = objects.iter().find_map(|object| object["metadata"]["annotations"]["khorovod.dev/spec"].as_str())?;
     let spec: Value = serde_json::from_str(spec).ok()?;

@@ -22,8 +22,8 @@ pub fn stream(screen: &Screen, render: impl FnOnce(&mut dyn FnMut(&[u8])) -> Res
     lend(&[], screen, render)
 }
 
-/// Like [`stream`]. Parts that are slices of `lasting`, which never changes until this process exits, may be passed to a pipe
-/// without a copy.
+/// Like [`stream`], for output that consists mostly of slices of `lasting`. These slices may be passed to a pipe
+/// without a copy, because `lasting` does not change until this process exits.
 pub fn lend(
     lasting: &[u8],
     screen: &Screen,
@@ -78,7 +78,7 @@ impl Stdout {
     }
 
     fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
-        // Copying a short part is faster than lending it.
+        // Copying a short part is faster than passing its pages to the pipe.
         let lent = match bytes.len() >= 1 << 16 && self.lasting.contains(&bytes.as_ptr()) {
             true => pipe::lend(&self.stdout, bytes)?,
             false => 0,
@@ -91,7 +91,7 @@ impl Stdout {
 /// Prints a line of a log, after the name of its pod if it is not empty. Returns false if standard output is closed.
 pub fn line(name: &str, line: &str) -> Result<bool, Failure> {
     let mut stdout = io::stdout().lock();
-    // A file gets the bytes of the training; a terminal could be confused by them.
+    // A file gets the bytes that the training printed. For a terminal, control characters are removed.
     let line = if stdout.is_terminal() { clean_line(line) } else { line.into() };
     let written = match name {
         "" => writeln!(stdout, "{line}"),
@@ -112,11 +112,11 @@ pub fn text(text: &str, path: Option<&Path>) -> Outcome {
 /// Writes a file completely or not at all: to a temporary file in the same folder, which is then renamed. If `private`, only
 /// the owner can read the file.
 pub fn file(path: &Path, text: &str, private: bool) -> Outcome {
-    // Pipes and devices cannot be replaced.
+    // A pipe or a device cannot be replaced by a file, so the text is written to it.
     if fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
         return fs::write(path, text).map_err(|error| cannot_write(path, &error));
     }
-    // A symbolic link stays: the file that it points to is replaced.
+    // If the path is a symbolic link, the link is kept and the file that it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let write = || -> io::Result<()> {
         let mut temporary = mode::temporary(&parent(&target), private)?;

@@ -1,4 +1,4 @@
-//! Running another program, for at most a few seconds.
+//! Runs another program for at most a few seconds.
 
 use std::io::{self, Read};
 use std::process::{Command, Stdio};

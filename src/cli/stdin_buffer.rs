@@ -11,7 +11,7 @@ use super::pipe;
 
 /// A stream that was read to its end, or to one byte beyond the limit.
 pub struct StdinBuffer {
-    /// As large as the limit; only pages that are written to use memory.
+    /// As large as the limit. Only pages that were written to use memory.
     pages: MmapMut,
     length: usize,
 }
@@ -36,7 +36,8 @@ impl StdinBuffer {
         let mut touched = 0;
         loop {
             let end = (buffer.length + STEP).min(buffer.pages.len());
-            // The system clears a page when it is first touched. If it did so during the read, the writer would wait.
+            // The kernel clears a page when the process first touches it. Touching the pages before the read keeps this
+            // work out of the read, during which the writer of the pipe waits.
             while touched < end {
                 buffer.pages[touched] = 0;
                 touched += PAGE;

@@ -96,7 +96,7 @@ const BUILT_IN: &[&str] =
 /// Renders the template `text`. `name` is the name of its file in error messages. `plan` is what `plan -o json` prints.
 /// An error begins with the file, the line and the column.
 pub fn render(name: &str, text: &str, mut plan: Value) -> Result<String, String> {
-    // So that `{{#each changes}}` works without `--against`, too.
+    // Without `--against`, `changes` is an empty list, so that `{{#each changes}}` works.
     if plan["changes"].is_null() {
         plan["changes"] = json!([]);
     }
@@ -398,7 +398,8 @@ fn pad(helper: &Helper<'_>) -> Result<Value, RenderError> {
     }
 }
 
-/// `{{cell VALUE WIDTH}}`: a cell of a Markdown table: on one line, without a `|` that would end it, cut at WIDTH.
+/// `{{cell VALUE WIDTH}}`: a cell of a Markdown table: on one line, cut at WIDTH, with each `|` escaped, because it
+/// would end the cell.
 fn cell(helper: &Helper<'_>) -> Result<Value, RenderError> {
     let text = optional(helper, 0, "a value")?.render();
     let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -459,7 +460,7 @@ mod tests {
     fn mistakes_have_a_place_and_a_way_out() {
         for (template, message) in [
             ("\n  {{rnaks}}", "t.hbs:2:3: a plan has no field `rnaks`; did you mean `jobs[].ranks`"),
-            // Also in a branch that is not taken.
+            // Names in a branch that is not taken are checked too.
             ("{{#if changes}}{{#each changes}}{{efect}}{{/each}}{{/if}}", "did you mean `changes[].effect`?"),
             ("{{#each jobs}}{{#if elastc}}x{{/if}}{{/each}}", "did you mean `jobs[].elastic[]`?"),
             ("{{#each jobs}}{{namespace}}{{/each}}", "`namespace` has no value here; write `{{#if namespace}}`"),

@@ -64,7 +64,8 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
             if all.iter().all(|problems| problems.list.is_empty()) {
                 screen.success(&valid(&texts));
             }
-            // This is only a notice: each file may be for its own namespace.
+            // Two files with the same object get a notice and not an error, because each file may be for its own
+            // namespace.
             let rendered: Vec<_> = texts.iter().map_while(|text| khorovod::render(text, &inputs).ok()).collect();
             if let Some(both) = render::duplicate(&texts, &rendered) {
                 screen.notice(&format!("{both}: in one namespace, one would overwrite the other"));

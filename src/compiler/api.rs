@@ -80,8 +80,8 @@ impl Text {
     }
 }
 
-/// Everything that the output depends on, except the spec. Construct it with `..Inputs::default()`, because it may gain
-/// fields.
+/// Everything that the output depends on, except the spec. Construct it with `..Inputs::default()`, because later
+/// versions may add fields.
 #[derive(Debug, Clone)]
 pub struct Inputs {
     /// Overlays, which are merged over each TrainingJob in this order.
@@ -135,7 +135,7 @@ pub struct Document {
     pub name: String,
     /// `metadata.namespace`, if it has one.
     pub namespace: Option<String>,
-    /// Its byte range in [`Rendered::text`], without separators.
+    /// Its byte range in [`Rendered::text`], without the separators `---`.
     pub range: std::ops::Range<usize>,
 }
 

@@ -1,6 +1,6 @@
-//! Runs all phases for a stream of documents: finds the TrainingJobs, applies overlays and settings, validates, plans, builds,
-//! and replaces each TrainingJob by its objects. [`render`], [`expand()`], [`check`], [`reports()`] and [`preview()`] are the verbs
-//! of the public interface.
+//! Runs all phases for a stream of documents: finds the TrainingJobs, applies overlays and settings, validates, plans,
+//! builds, and replaces each TrainingJob by its objects. [`render`], [`expand()`], [`check`], [`reports()`] and
+//! [`preview()`] are functions of the public interface.
 //!
 //! This is the only module that depends on all others.
 
@@ -133,7 +133,8 @@ pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&[u8])) -> 
     build_into(text.as_bytes(), stream, jobs, inputs, write)
 }
 
-/// The text that is copied to the output around the jobs: the whole stream, or nothing if the output is a script.
+/// The text whose documents other than TrainingJobs are copied to the output: the whole stream, or an empty text if the
+/// output is a script.
 fn text_around_jobs<'t>(text: &'t str, inputs: &Inputs, jobs: &mut [Job]) -> &'t str {
     if inputs.target.facts().has_pods {
         return text;

@@ -24,7 +24,8 @@ pub use run::{find_run_name, run_name};
 
 /// The directory in the pods for files that scripts generate when a pod starts, and for the hostfile.
 pub const GENERATED: &str = "/horovod/generated";
-/// The placeholder for the path of the hostfile of a Slurm job. The batch script writes that file when the nodes are known.
+/// The placeholder for the path of the hostfile of a Slurm job. The batch script writes the hostfile when Slurm has
+/// assigned the nodes.
 pub const HOSTFILE: &str = "\0hostfile";
 
 /// The kinds of workloads that a job consists of.
@@ -58,7 +59,7 @@ pub struct Team {
     /// the shapes with one Job it is `<job>-<run>`. Some targets use other names.
     pub workload: String,
     pub replicas: u32,
-    /// The workers after the first `replicas`, which run no ranks until another worker is lost.
+    /// The number of further workers, which run no ranks until another worker is lost.
     pub spares: u32,
     pub slots: u32,
 }
@@ -83,7 +84,7 @@ impl Team {
     }
 }
 
-/// The document that a spec was read from, to be kept with the objects.
+/// The document that a spec was read from, which the rendered objects keep in an annotation.
 #[derive(Debug, Clone, Default)]
 pub enum Document {
     /// The spec was not read from a document.
@@ -172,8 +173,9 @@ impl Plan {
         [&self.spec.name, "-", &self.run].concat()
     }
 
-    /// The first rank of each group's first worker, if ranks are numbered in the order of the hostfile. `None` for elastic jobs,
-    /// torchrun and shell, if an option of the launcher changes the order, and if the launcher sorts the hosts.
+    /// The first rank of each group's first worker, if ranks are numbered in the order of the hostfile. `None` if they
+    /// may be numbered in another order: in elastic jobs, with torchrun and shell, if an option of the launcher changes
+    /// the order, or if `placement.topology.rankOrder` sorts the hosts.
     pub fn first_ranks(&self) -> Option<Vec<u32>> {
         let words = ["map", "rank", "host", "node", "ppn", "rr"];
         let changes_order = |arg: &String| arg.starts_with('-') && words.iter().any(|word| arg.contains(word));
@@ -212,7 +214,7 @@ impl Plan {
         format!("{}-launcher{}", self.stem(), self.spec.target.launcher_suffix)
     }
 
-    /// The name of the headless Service in which the pods have their DNS names.
+    /// The name of the headless Service that gives the pods their DNS names.
     pub fn service(&self) -> Cow<'_, str> {
         if self.spec.target.brings_service { self.stem().into() } else { self.spec.name.as_str().into() }
     }
@@ -231,13 +233,14 @@ impl Plan {
         self.shape != Shape::Agents
     }
 
-    /// Whether the launcher scales the workers, which needs a permission. For other targets the controller stops the workers.
+    /// Whether the launcher scales the workers, for which its pod has a permission. False for targets whose own
+    /// controller stops the workers.
     pub fn scales(&self) -> bool {
         self.shape == Shape::StatefulSet && self.own_job().is_some()
     }
 
-    /// The name of the Job that the pods of the run may read and change, in order to end it. `None` if they have no
-    /// permissions, and for other targets, whose controller ends the run.
+    /// The name of the Job that the pods of the run may read and change, so that they can end the run. `None` if the
+    /// pods have no such permission, and for targets whose own controller ends the run.
     pub fn own_job(&self) -> Option<String> {
         let may = self.spec.target.own_workloads && self.spec.security.api_access && !self.spec.lifecycle.keep_workers;
         may.then(|| match self.shape {
@@ -251,7 +254,7 @@ impl Plan {
         self.spec.placement.topology.as_ref().is_some_and(Topology::reads_nodes)
     }
 
-    /// Whether khorovod creates the ssh keys, and not an operator.
+    /// Whether the job uses ssh keys that khorovod creates. False if an operator creates them.
     pub fn brings_keys(&self) -> bool {
         self.uses_ssh() && self.spec.target.ssh_keys != SshKeys::Operator
     }

@@ -37,7 +37,7 @@ pub fn count(number: impl Into<u64>, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A kind of problem. Each is declared once, next to the rule that finds it.
+/// A kind of problem. Each code is declared once, next to the rule that reports it.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Code {

@@ -1,7 +1,9 @@
-//! The life of a run as a timeline: what happens from `kubectl apply` until no GPU is held, and what a fault in between changes.
+//! The course of a run as a timeline: what happens from `kubectl apply` until the run holds no GPU, and what a fault in
+//! between changes.
 //!
-//! This is a side branch of the pipeline. [`Facts`] are what it depends on; [`Timeline::new`] computes one [`Timeline`] per
-//! [`Scenario`]. All times are from `times.txt`, which the bounds of the chaos bench also read, or from the spec.
+//! This is a side branch of the pipeline. [`Facts`] are the facts that a timeline depends on; [`Timeline::new`]
+//! computes one [`Timeline`] per [`Scenario`]. All times are from `times.txt`, which the bounds of the chaos bench also
+//! read, or from the spec.
 
 mod facts;
 mod faults;
@@ -24,7 +26,7 @@ pub enum Scenario {
     Nothing,
     /// The node of a worker fails.
     WorkerNode,
-    /// The node of the pod that launches fails.
+    /// The node of the pod that starts the ranks fails.
     LauncherNode,
     /// A rank exits with an error.
     Crash,
@@ -51,7 +53,8 @@ impl Scenario {
         Self::Change,
     ];
 
-    /// The scenarios of a job. In an interactive session, people notice faults and start their commands again.
+    /// The scenarios of a job. An interactive session has fewer, because people start the commands in it and react to
+    /// faults.
     pub fn of(facts: &Facts) -> Vec<Self> {
         let is_session = |one: &Self| matches!(one, Self::Nothing | Self::Deadline | Self::Change);
         Self::ALL.into_iter().filter(|one| !facts.interactive || is_session(one)).collect()
@@ -71,7 +74,7 @@ impl Scenario {
         }
     }
 
-    /// The label of the button that chooses it.
+    /// The label of the button that selects the scenario.
     pub fn label(self, facts: &Facts) -> &'static str {
         match self {
             Self::LauncherNode if facts.pods != Pods::Launcher => "Lose pod 0",
@@ -199,7 +202,7 @@ pub enum Kind {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Activity {
-    /// The kind of what it does.
+    /// The state of the pod.
     pub state: State,
     /// The activity, as the end of a sentence.
     pub does: String,
@@ -223,7 +226,7 @@ pub enum State {
     Leading,
     /// It runs ranks that train.
     Training,
-    /// Its ranks wait for something that does not come.
+    /// Its ranks wait for ranks that do not answer.
     Stuck,
     /// Its ranks save a checkpoint.
     Saving,
@@ -232,7 +235,7 @@ pub enum State {
 }
 
 impl Kind {
-    /// Its name in the style of a picture.
+    /// The name of its class in the style sheet of a picture.
     pub fn name(self) -> &'static str {
         match self {
             Self::Start | Self::Wait | Self::Check => "start",
@@ -247,7 +250,7 @@ impl Kind {
 }
 
 impl State {
-    /// Its name in the style of a picture.
+    /// The name of its class in the style sheet of a picture.
     pub fn name(self) -> &'static str {
         match self {
             Self::Absent => "absent",

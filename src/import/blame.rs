@@ -1,4 +1,5 @@
-//! Problems of the new job, reported at the fields of the old file that caused them: the user has not seen the new job.
+//! Reports problems of the new job at the fields of the old file that caused them, because the user has not seen the
+//! new job.
 
 use crate::field_outcomes::Row;
 use khorovod_compiler::problem::{Problem, Problems, Span};
@@ -7,9 +8,9 @@ use khorovod_compiler::yaml;
 /// The maximum number of old fields that are named in a problem. If more fields match, the problem names none.
 const MOST: usize = 3;
 
-/// Appends the problems of `job` to `old`, each at the old fields that caused it. The sources of `old` are the old texts, and
-/// `name` is the name of the new one. The place in the new job comes last, and its fix is left out, because users can
-/// edit only the old file.
+/// Appends the problems of the new job to `old`, each with the places of the old fields that caused it. `old` has the
+/// texts of the old files as its sources. `name` and `job` are the name and the text of the new job. The place in the
+/// new job comes last, and the fix is left out, because the user can edit only the old file.
 pub fn told(refused: Problems, (name, job): (&str, &str), rows: &[Row], mut old: Problems) -> Problems {
     let source = old.sources.add(name, job.to_owned());
     let whole = Span { source, start: 0, end: job.len() };

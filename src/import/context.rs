@@ -57,7 +57,7 @@ impl<'o> Context<'o> {
         self.outcomes.settle(node, Verdict::Kept, to, "");
     }
 
-    /// Returns the first step of a value's path. For a path below `spec`, returns the whole path.
+    /// Returns the first key of a value's path. For a path below `spec`, returns the whole path.
     pub fn head(&self, node: &Node) -> String {
         let path = self.outcomes.path(node);
         if path.starts_with("spec.") { path } else { path.split(['.', '[']).next().unwrap_or_default() }.to_owned()
@@ -73,13 +73,13 @@ impl<'o> Context<'o> {
         self.outcomes.settle(node, Verdict::Changed, to, how);
     }
 
-    /// Adds an outcome that does not belong to one value of the file.
+    /// Adds an outcome to the report that does not belong to a single value of the file.
     pub fn report(&mut self, path: impl Into<String>, span: Span, verdict: Verdict, to: &str, how: &str) {
         let row = self.outcomes.add(path, span);
         self.outcomes.settle_row(row, verdict, to, how);
     }
 
-    /// Records that a value is not needed: khorovod has it by default.
+    /// Records that a value is not needed, because it is what khorovod does by default.
     pub fn needless(&mut self, node: &Node, why: &str) {
         self.outcomes.settle(node, Verdict::Dropped, "", why);
     }
@@ -99,7 +99,8 @@ impl<'o> Context<'o> {
         self.spec.put(to, value, why);
     }
 
-    /// Raises the Pod Security level to the one that a setting needs.
+    /// Sets the Pod Security level of the job, unless it is already `privileged`. `why` is the reason, for the comment
+    /// in the spec.
     pub fn pod_security_level(&mut self, level: &str, why: &str) {
         let before = self.spec.get(field::SECURITY_POD_SECURITY_LEVEL).and_then(Json::as_str);
         if before != Some("privileged") {

@@ -10,7 +10,7 @@ use khorovod_compiler::targets::SCRIPT_MARK;
 /// Adds a hint to the problems of a text without a job. If the text looks like a file of another system, the hint names
 /// the command that imports it.
 pub fn with_import_hint(mut problems: Problems, text: &Text) -> Problems {
-    // A file that can be corrected in place needs no import.
+    // If the problem has a fix, the file is nearly a TrainingJob and needs no import.
     let astray = |problem: &&mut Problem| problem.code == &NO_JOB && problem.fix.is_none();
     if let Some(problem) = problems.list.iter_mut().find(astray)
         && let Some(system) = system(&text.text)

@@ -1,6 +1,7 @@
-//! The fields of the spec that importers set, each path once. A test checks that the schema has them all.
+//! The paths of the fields that importers set in the new spec, one constant each. A test checks that the schema has all
+//! of these fields.
 
-/// Declares a constant for each path, and a list of all.
+/// Declares a constant for each path, and a list of all constants.
 macro_rules! fields {
     ($($name:ident = $path:literal;)*) => {
         $(pub const $name: &str = $path;)*

@@ -1,4 +1,5 @@
-//! The outcome of every field of the old file. Each field is entered once, and gets an outcome before the import ends.
+//! The outcome of every field of the old file: what the import made of it. Each field has one row, which gets an
+//! outcome before the import ends. The main type is [`FieldOutcomes`].
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,11 +13,11 @@ use khorovod_compiler::yaml::{Kind, Node, Scalar};
 pub enum Verdict {
     /// Fields of the new spec have the same meaning.
     Kept,
-    /// The new spec expresses it in another way.
+    /// The new spec expresses the value in another way.
     Changed,
-    /// No field of the new spec holds it, because khorovod does not need it.
+    /// The new spec does not have the value, because khorovod does not need it.
     Dropped,
-    /// No field of the new spec can hold it.
+    /// The new spec has no field for the value.
     Lost,
 }
 
@@ -43,7 +44,7 @@ pub struct Row {
     pub verdict: Option<Verdict>,
     /// Fields of the new spec, such as `spec.workers.replicas`.
     pub to: Vec<String>,
-    /// How it changed, or why it is lost and what to do.
+    /// How the value changed, or why it is lost and what to do.
     pub note: String,
 }
 
@@ -113,8 +114,8 @@ impl FieldOutcomes {
         }
     }
 
-    /// Records the outcome of a row, unless it has one. If `to` names no field of the new spec, `Kept` and `Changed`
-    /// become `Dropped`.
+    /// Records the outcome of a row, unless the row has one. If `to` names no field of the new spec, `Kept` and
+    /// `Changed` become `Dropped`.
     pub fn settle_row(&mut self, row: usize, verdict: Verdict, to: &str, how: &str) {
         let Some(row) = self.rows.get_mut(row).filter(|row| row.verdict.is_none()) else { return };
         row.verdict = Some(if to.is_empty() && verdict != Verdict::Lost { Verdict::Dropped } else { verdict });
@@ -127,7 +128,7 @@ impl FieldOutcomes {
         !self.rows.is_empty() && self.rows.iter().all(|row| row.verdict.is_none())
     }
 
-    /// Returns all rows in the order of the file. `rest` is the note of fields without an outcome.
+    /// Returns all rows in the order of the file. Fields without an outcome get the note `rest`.
     pub fn close(mut self, rest: &str) -> Vec<Row> {
         for row in std::mem::take(&mut self.nulls) {
             self.settle_row(row, Verdict::Dropped, "", "it has no value");

@@ -19,8 +19,8 @@ use crate::shell_text;
 use khorovod_compiler::problem::Span;
 use khorovod_compiler::yaml::Node;
 
-/// The path of the hostfile in pods of the MPI Operator (`THEIRS`) and in pods of khorovod (`HOSTFILE`). The path that
-/// the openmpi component used is not replaced, because khorovod's launcher has the hostfile there, too.
+/// The path of the hostfile in pods of the MPI Operator (`THEIRS`) and in pods of khorovod (`HOSTFILE`). The path of
+/// the openmpi component's hostfile is not replaced, because khorovod's launcher has the hostfile at that path too.
 const THEIRS: &str = "/etc/mpi/hostfile";
 const HOSTFILE: &str = "/horovod/generated/hostfile";
 /// The path of the script that discovers hosts, in pods of the MPI Operator and in pods of khorovod.
@@ -30,7 +30,7 @@ const FINDER: &str = "/horovod/generated/discoverHosts.sh";
 /// Shell text with which a worker computes the host name of the first worker from its own host name.
 pub const FIRST_WORKER: &str = r"$(hostname -f | sed 's/-[0-9]*\./-0./')";
 
-/// The pods in which ranks ran.
+/// The pods in which the ranks of the old job ran.
 #[derive(Debug, Clone)]
 pub struct World {
     /// The number of pods, and the field that sets it.
@@ -42,7 +42,7 @@ pub struct World {
     pub gpus: u32,
 }
 
-/// The origin of a line: the path of its field and its place.
+/// The origin of a launch line: the path of its field and its place in the file.
 #[derive(Debug, Clone)]
 pub struct Place {
     pub path: String,
@@ -94,7 +94,7 @@ pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World)
     }
 }
 
-/// Records the outcome of a command that precedes the launch in its line.
+/// Records the outcome of a command before the launcher in the launch line, such as `sleep 10`.
 fn taken(context: &mut Context<'_>, step: &Step<'_>, place: &Place) {
     let (text, verdict, to, how) = match step {
         Step::Makes(text) => (text, Verdict::Changed, field::COMMAND, "each rank runs it before the program"),
@@ -117,7 +117,7 @@ pub fn default_retries(context: &mut Context<'_>, why: &str) {
     }
 }
 
-/// Records the outcome of the number of workers, which the launch line may have changed. `pods` is the old number.
+/// Records the outcome of the number of workers. The launch line may use another number than `pods`, the old number.
 pub fn replicas_outcome(context: &mut Context<'_>, node: &Node, pods: u32) {
     let replicas = context.spec.get(field::WORKERS_REPLICAS).and_then(Json::as_u64).unwrap_or_default();
     match replicas == u64::from(pods) {
@@ -129,7 +129,7 @@ pub fn replicas_outcome(context: &mut Context<'_>, node: &Node, pods: u32) {
     }
 }
 
-/// Imports workers in which the ranks are started by hand.
+/// Imports workers in which people start the ranks by hand.
 pub fn by_hand(context: &mut Context<'_>, why: &str, world: &World) {
     workers(context, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
     context.default(field::LAUNCHER_KIND, "shell", why);
@@ -167,7 +167,7 @@ pub fn unset(context: &mut Context<'_>, file: &str) {
     }
 }
 
-/// Returns the note for the old launcher's command: what the new launcher does instead.
+/// Returns the note for the old launcher's command, which describes what the new launcher does instead.
 pub fn became(context: &Context<'_>) -> &'static str {
     let shell = context.spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell");
     match shell {
@@ -312,8 +312,8 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
     }
 }
 
-/// Returns the number of ranks that an elastic bound of the new spec allows, if the launch line asked for another
-/// number.
+/// Returns the number of ranks that the minimum or maximum of workers in the new spec allows. None if the launch line
+/// asked for the same number.
 fn by_bounds(context: &Context<'_>, note: &Note, asked: &[(&str, Option<u32>)], slots: u32) -> Option<u64> {
     let asked = asked.iter().find(|(to, _)| *to == note.to)?.1?;
     let workers = context.spec.get(note.to)?.as_u64()?;
@@ -356,8 +356,8 @@ fn elastic_size(launch: &Launch, world: &World) -> Size {
 }
 
 /// Converts the number of ranks of a launch line to workers and ranks per worker. There are at most as many workers as
-/// old pods, unless the line lists its hosts. `real_gpus` is the number of GPUs per pod, if the old job requested any:
-/// if the line asks for more ranks than all pods have GPUs, each slot gets one rank instead.
+/// old pods, unless the line lists its hosts. `real_gpus` is the number of GPUs per pod, if the old job requested GPUs.
+/// If the line asks for more ranks than all pods have GPUs, the new job has one rank per GPU.
 fn size(launch: &Launch, world: &World, real_gpus: Option<u32>) -> Size {
     let gpus = world.gpus.max(1);
     let slots = launch.per_host.filter(|slots| *slots > 0);
@@ -400,8 +400,8 @@ fn size(launch: &Launch, world: &World, real_gpus: Option<u32>) -> Size {
     Size { replicas: world.pods, slots: None, how }
 }
 
-/// Returns how the workers differ from the old pods. `np` is the number of ranks of the launch line, `ranks` the number
-/// of ranks of the new job.
+/// Describes how the workers differ from the old pods. `np` is the number of ranks of the launch line, `ranks` the
+/// number of ranks of the new job.
 fn differs(replicas: u32, np: u32, ranks: u32, world: &World) -> String {
     if ranks < np {
         format!("the pods have fewer slots than the {np} ranks; {ranks} start")

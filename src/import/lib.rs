@@ -2,8 +2,8 @@
 //! outcome.
 //!
 //! The importers are a compiler in front of the main one. [`from`] has one module per source system; it reads the file,
-//! records an outcome for each field in the [`context`], and puts fields into the new spec, whose text is the result.
-//! [`shell`] parses shell text, [`launch`] takes launch lines apart, and [`pod`] reads pod templates.
+//! records an outcome for each field in the [`context`], and adds fields to the new spec. The result is the text of the
+//! new spec. [`shell`] parses shell text, [`launch`] takes launch lines apart, and [`pod`] reads pod templates.
 
 // The comments of the modules are for readers of the source.
 #![allow(rustdoc::private_intra_doc_links)]
@@ -43,14 +43,14 @@ pub use field_outcomes::Verdict;
 /// Imports a job of another system: its files, and what the command line adds. Fails if a file is not one of that
 /// system, or if no valid job can be made of it.
 pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Imported, Problems> {
-    // Editors add byte order marks. In a script it is an error, which the importer reports.
+    // Some editors add a byte order mark. In a script it is an error, which the importer reports.
     let bare = texts.iter().map(|text| match text.text.strip_prefix('\u{feff}') {
         Some(rest) if system != System::Slurm => Text { name: text.name.clone(), text: rest.to_owned() },
         _ => text.clone(),
     });
     let mut texts: Vec<Text> = bare.collect();
     if system == System::KubeflowOpenmpi {
-        // A line may end with `\r\n`, also after a backslash that joins it to the next line.
+        // A line may end with `\r\n`, even if it ends with a backslash that joins it to the next line.
         for text in &mut texts {
             text.text = text.text.replace("\r\n", "\n");
         }

@@ -35,7 +35,7 @@ fn inputs(text: &str, base: usize, found: &mut Vec<usize>) {
         match &token.kind {
             TokenKind::Operator if written == "<" => found.push(base + token.span.start),
             TokenKind::Unknown if token.span.len() < text.len() => inputs(written, base + token.span.start, found),
-            // The whole text is not valid shell text, so search its tokens.
+            // This part is not valid shell text, so search its tokens.
             TokenKind::Unknown => {
                 let tokens = shell::tokenize(text).into_iter();
                 let inputs =
@@ -64,7 +64,8 @@ fn below(node: &Node, path: &str, options: &Options, problems: &mut Vec<Problem>
                 let given = match entry.key.as_str() {
                     "image" => options.image.is_some(),
                     "command" | "args" | "exec" => options.command.is_some(),
-                    // The Secret with the old ssh keys, which the new job does not use.
+                    // The name of the Secret with the old ssh keys may be a placeholder, because the new job does not
+                    // use this Secret.
                     "secret" => path.is_empty(),
                     _ => false,
                 };

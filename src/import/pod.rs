@@ -201,7 +201,7 @@ pub fn pull_secrets(context: &mut Context<'_>, node: &Node) {
     context.kept(node, field::IMAGE_PULL_SECRETS);
 }
 
-/// Sets the host's network, if `node` is true.
+/// If `node` is true, lets the pods use the network of their nodes.
 pub fn host_network(context: &mut Context<'_>, node: &Node) {
     if context.yes(node) {
         context.keep(node, field::PLACEMENT_HOST_NETWORK, true);

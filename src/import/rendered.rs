@@ -120,13 +120,13 @@ fn written(document: &Json) -> String {
     text
 }
 
-/// The target that objects were rendered for: the one whose API group an object has.
+/// The target that objects were rendered for, recognised by the API groups of the objects.
 fn target(objects: &[Object]) -> &'static dyn Target {
     let has = |group: &str| !group.is_empty() && objects.iter().any(|object| object.api_group == group);
     targets::ALL.iter().copied().find(|target| has(target.facts().api_group)).unwrap_or(targets::PLAIN)
 }
 
-/// One row for each object that khorovod renders again, and one for each difference.
+/// Returns one row for each object that khorovod renders again, and one for each difference.
 fn rows(texts: &[Text], objects: &[Object], job: &str) -> Vec<Field> {
     let old: Vec<&str> = texts.iter().map(|text| text.text.as_str()).collect();
     let old = Text { name: "the objects".to_owned(), text: old.join("\n---\n") };
@@ -157,8 +157,8 @@ fn rows(texts: &[Text], objects: &[Object], job: &str) -> Vec<Field> {
 const CHANGED: &str = "khorovod renders it differently from the spec, so it was changed by hand, or by another version of \
                        khorovod; `spec.patches` can set it";
 
-/// Whether a difference is a change of an object in the old files. Objects that the files lack do not count, because
-/// the files may contain only a part of the job. Secrets are never compared.
+/// Whether a difference is a change of an object in the old files. Missing objects do not count, because the files may
+/// contain only a part of the job. Secrets are never compared.
 fn is_change(difference: &Difference) -> bool {
     let whole = !difference.path.contains(": ");
     !(whole && (difference.old.is_none() || difference.path.starts_with("Secret ")))
@@ -170,7 +170,7 @@ fn place_of(object: &Object) -> String {
     format!("{} {name}", object.kind)
 }
 
-/// Sets the file and the line of the object that a row is about.
+/// Sets the file and the line of a row to those of its object.
 fn place(row: &mut Field, objects: &[Object], found: &Problems) {
     let Some(object) = objects.iter().find(|object| row.path.starts_with(&place_of(object))) else { return };
     if let Some(source) = found.sources.get(object.span.source) {

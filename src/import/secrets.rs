@@ -32,7 +32,7 @@ pub fn masked(text: &str) -> String {
     masked
 }
 
-/// Returns the range of the first word with a secret in a line. Assignments to variables are skipped.
+/// Returns the range of the first word of a line that contains a secret. Assignments to variables are skipped.
 pub fn find_secret(line: &str) -> Option<Range<usize>> {
     let mut at = 0;
     for word in line.split_inclusive(char::is_whitespace) {

@@ -19,8 +19,7 @@ pub fn without_comment(text: &str) -> &str {
     if text[end..].contains('\n') { text } else { text[..end].trim_end() }
 }
 
-/// Returns the variables that a script uses and that nothing sets: neither the script, nor `env`, nor bash, nor the
-/// pod.
+/// Returns the variables that a script uses, without those that the script, `env`, bash or the pod sets.
 pub fn unset(script: &str, env: Option<&Json>) -> Vec<String> {
     let mut names = names(&without_quoted(script));
     names.sort();
@@ -31,7 +30,7 @@ pub fn unset(script: &str, env: Option<&Json>) -> Vec<String> {
     names
 }
 
-/// Removes comments and single-quoted parts, in which a dollar has no meaning.
+/// Removes comments and single-quoted parts, because a dollar has no meaning in them.
 pub fn without_quoted(text: &str) -> String {
     let mut dropped = Vec::new();
     quoted(text, 0..text.len(), &mut dropped);
@@ -80,7 +79,8 @@ fn quoted_parts(text: &str, base: usize, parts: &[Part], dropped: &mut Vec<Range
     }
 }
 
-/// Removes functions, single-quoted parts and quoted here-documents, in which `$1` is not an argument of the script.
+/// Removes functions, single-quoted parts and quoted here-documents, because `$1` in them is not an argument of the
+/// script.
 pub fn of_script(text: &str) -> String {
     let mut dropped = Vec::new();
     quoted(text, 0..text.len(), &mut dropped);
@@ -180,8 +180,8 @@ pub fn set_by(text: &str) -> BTreeSet<String> {
     shell::effects(text, &shell::parse(text).statements).sets
 }
 
-/// Returns the assignments of the first command of a line, if that command has only assignments, and whether it is the
-/// only command of the line.
+/// Returns the assignments of the first command of a line, and whether this command is the only one of the line. There
+/// are no assignments if the command also runs a program.
 fn given(line: &str) -> (Vec<Assignment>, bool) {
     let script = shell::parse(line);
     let Some(command) = script.statements.first().and_then(|statement| statement.commands.first()) else {
@@ -250,7 +250,7 @@ pub fn fill(text: &str, variables: &[(String, String)], words: bool) -> String {
     })
 }
 
-/// Shell text in which a variable replaces each command substitution, so that it can be split into words.
+/// Shell text in which each command substitution is replaced by a variable, so that the text can be split into words.
 pub struct Hidden {
     pub text: String,
     commands: Vec<String>,

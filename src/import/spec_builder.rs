@@ -1,4 +1,4 @@
-//! Builds the new spec: fields by their path, each with a comment that names its origin.
+//! Builds the new spec. Each field has a comment that names the old field from which it was made.
 
 use crate::field;
 use std::collections::HashMap;
@@ -77,7 +77,8 @@ impl SpecBuilder {
         here[key] = value.into();
     }
 
-    /// Replaces the maps `image` and `launcher` by their short form, a text, if `name` or `kind` is their only field.
+    /// Replaces the map `image` by its short form, a text, if `name` is its only field. Does the same with `launcher`
+    /// and `kind`.
     pub fn shorten_maps(&mut self) {
         for (path, main) in [(field::IMAGE, field::IMAGE_NAME), (field::LAUNCHER, field::LAUNCHER_KIND)] {
             let key = path.trim_start_matches("spec.");
@@ -101,7 +102,7 @@ impl SpecBuilder {
         }
     }
 
-    /// Shortens comments. `long` contains pairs of a text and its replacement.
+    /// Shortens the comments by replacements. `long` contains pairs of a text and its replacement.
     pub fn shorten(&mut self, long: &[(&str, &str)]) {
         for (_, comment) in &mut self.comments {
             for (long, short) in long {

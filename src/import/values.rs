@@ -22,7 +22,7 @@ pub fn read(system: System, texts: &[Text], options: &Options, found: &mut Probl
         let read = match system {
             System::KubeflowOpenmpi => Ok(openmpi::parameters::read(&text.text, span, &mut found.list)),
             System::MpiJob => Ok(mpi_job::stream(&text.text, span, &mut found.list)),
-            // `helm get values` prints this for a release without values.
+            // `helm get values` prints such a text for a release without values.
             System::StableHorovod | System::ElasticHorovod if no_values(&text.text) => Ok(Some(empty())),
             _ if several(&text.text, span, &mut found.list) => Err(yaml::Unreadable),
             _ => yaml::parse(&text.text, span, &mut found.list),

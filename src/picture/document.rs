@@ -69,7 +69,7 @@ pub fn svg(reports: &[Report]) -> String {
     file(reports, &pictures, y, &body)
 }
 
-/// The file around the pictures.
+/// Returns the file: `body` with the pictures, the style, the title and the description.
 fn file(reports: &[Report], pictures: &[Picture], height: u32, body: &str) -> String {
     let title = match reports {
         [report] => format!("The training job {}, run {}", report.job, report.run),
@@ -94,7 +94,7 @@ fn file(reports: &[Report], pictures: &[Picture], height: u32, body: &str) -> St
     )
 }
 
-/// The parts of a picture.
+/// Appends the parts of a picture to `body`.
 fn draw(body: &mut String, picture: &Picture) {
     for Item { x, y, svg, tip, .. } in &picture.items {
         let tip = tip.as_ref().map_or(String::new(), |tip| format!("<title>{}</title>", Escaped(tip)));
@@ -102,8 +102,8 @@ fn draw(body: &mut String, picture: &Picture) {
     }
 }
 
-/// The rules of [`STYLE`] for light, and those that differ in dark. They have values instead of custom properties, which few
-/// programs other than browsers read.
+/// The rules of [`STYLE`] for light, and those that differ in dark. Custom properties are replaced by their values,
+/// because few programs other than browsers support custom properties.
 fn style() -> String {
     let (mut light, mut dark) = (String::new(), String::new());
     for rule in STYLE.lines().filter(|line| line.starts_with('.')).chain([GROUND]) {

@@ -6,7 +6,8 @@ use std::fmt::{self, Display, Write};
 
 use super::text::Escaped;
 
-/// A line of text. `x` and `y` are where its base line starts; the classes `end` and `middle` make it end or be centred there.
+/// A line of text. `x` and `y` are where its base line starts; with the class `end` the text ends there, and with
+/// `middle` it is centred there.
 pub fn label(svg: &mut String, x: u32, y: u32, class: &str, text: &str) {
     let _ = write!(svg, r"<text x='{x}' y='{y}' class='{class}'>{}</text>", Escaped(text));
 }
@@ -39,7 +40,8 @@ pub fn tenths(length: f64) -> Tenths {
     Tenths((length * 10.0).round() as i32)
 }
 
-/// Numbers in one text element that places each digit, because texts are what takes a browser longest.
+/// Several numbers in one text element, in which each digit has its own position. One element is faster to draw than
+/// many.
 #[derive(Default)]
 pub struct Numbers {
     digits: String,

@@ -1,4 +1,5 @@
-//! [`Report`] → [`Picture`]: the parts of a job, from top to bottom. The groups of workers are in `workers`.
+//! [`Report`] → [`Picture`]: places the parts of a job, from top to bottom. The module `workers` places the groups of
+//! workers.
 
 use std::fmt::Write;
 
@@ -17,7 +18,7 @@ const MAX_VOLUMES: usize = 60;
 const MAX_GROUPS: usize = 100;
 /// The size of a card of a pod or of the API.
 const CARD_HEIGHT: u32 = 62;
-/// If the frame is at least this wide, the ring is at the right of the launcher, otherwise below the workers.
+/// If the frame is at least this wide, the ring is to the right of the launcher. Otherwise it is below the workers.
 const TWO_COLUMNS: u32 = 520;
 /// The distance between rows of volumes.
 const VOLUME_PITCH: u32 = 70;
@@ -32,11 +33,11 @@ pub struct Layout<'a> {
     pub items: Vec<Item>,
     /// Where the next part starts.
     pub y: u32,
-    /// The number of jobs in the picture, which share the number of squares.
+    /// The number of jobs in the picture. The maximum number of squares is divided between them.
     pub jobs: u64,
 }
 
-/// Draws one of several jobs with a width of at least [`MIN_WIDTH`](super::MIN_WIDTH).
+/// Draws one job. `width` is at least [`MIN_WIDTH`](super::MIN_WIDTH), and `jobs` is the number of jobs in the picture.
 pub fn picture(report: &Report, width: u32, jobs: usize) -> Picture {
     let is_batch = report.objects.iter().any(|object| object.kind == SCRIPT);
     let inner = width - 2 * GAP;
@@ -69,7 +70,7 @@ pub fn picture(report: &Report, width: u32, jobs: usize) -> Picture {
     rect(&mut fence, 0, [width - 2, height - 26], 12, class);
     layout.y = 25;
     layout.add("frame", 1, fence);
-    // It is behind all other parts.
+    // The frame comes first, because later parts cover earlier ones.
     layout.items.rotate_right(1);
     Picture { width, height, description: description(report), items: layout.items }
 }
@@ -101,7 +102,7 @@ impl<'a> Layout<'a> {
         &mut self.items[index]
     }
 
-    /// The purpose of a connection, if the job has it.
+    /// The purpose of the connection between two peers. None if the job has no such connection.
     pub fn connection(&self, from: Peer, to: Peer) -> Option<&'a str> {
         self.report.links.iter().find(|link| link.from == from && link.to == to).map(|link| link.over.as_str())
     }
@@ -116,7 +117,7 @@ impl<'a> Layout<'a> {
         item.field = Some("metadata.name".to_owned());
     }
 
-    /// Which other pods may connect.
+    /// Places the line that describes which other pods may connect.
     fn place_access(&mut self) {
         let text = match self.connection(Peer::Others, Peer::Workers) {
             _ if self.is_batch => self.report.shape.to_owned(),
@@ -129,11 +130,12 @@ impl<'a> Layout<'a> {
         self.add("fence", GAP, svg).y = 46;
     }
 
-    /// Places what is at the left of the ring: the launcher, the API below it, and the notes. `bottom` is where the ring ends.
+    /// Places the parts to the left of the ring: the launcher, the Kubernetes API below it, and the notes. `bottom` is
+    /// where the ring ends.
     fn place_column(&mut self, width: u32, bottom: u32) {
         let report = self.report;
         let top = self.y;
-        // The notes are to the right of the arrow to the workers.
+        // The notes start to the right of the arrow from the launcher to the workers.
         let mut left = GAP;
         if report.head.own_pod {
             self.place_head(width);
@@ -148,7 +150,7 @@ impl<'a> Layout<'a> {
                 self.add("api wire", x + api_width / 2, svg);
                 self.y += 22;
                 self.add("api", x, api_svg(over, api_width));
-                // The notes start beside the card, if they are short enough to end there.
+                // The notes start below the card of the API.
                 self.y += CARD_HEIGHT;
             }
         }
@@ -178,7 +180,7 @@ impl<'a> Layout<'a> {
         if head.ranks > 0 {
             label(&mut svg, card - 12, 21, "small end", &format!("runs {}", count(head.ranks, "rank")));
         }
-        // Advice, which follows the name, is in the plan.
+        // The advice after the name of the program is left out. The plan prints it.
         let program = launcher.split_once(';').map_or(launcher.as_str(), |(program, _)| program);
         label(&mut svg, 12, 38, "", &fit(program, card - 24, 12));
         label(&mut svg, 12, 54, "small mono", &fit_middle(&head.host, card - 24, 11));
@@ -217,7 +219,8 @@ impl<'a> Layout<'a> {
         self.add("api", GAP + card, svg);
     }
 
-    /// Places what is below the workers: the number of groups that are not shown, and the notes if they are not beside the ring.
+    /// Places the parts below the workers: the number of groups that are not shown, and the notes if they are not
+    /// beside the ring.
     fn place_notes(&mut self, are_beside_ring: bool) {
         if let Some(hidden) = self.report.workers.get(MAX_GROUPS..).filter(|hidden| !hidden.is_empty()) {
             let sum = hidden.iter().map(|group| u64::from(group.replicas)).sum::<u64>();
@@ -267,7 +270,7 @@ impl<'a> Layout<'a> {
         let number_shown = u32::try_from(shown).unwrap_or(u32::MAX);
         let columns = ((self.inner + GAP) / (200 + GAP)).max(1);
         let in_row = columns.min(number_shown);
-        // Even, because half of it is a radius.
+        // The width is even, because half of it is a radius.
         let widest = if columns == 1 { 420 } else { 320 };
         let width = ((self.inner - GAP * (in_row - 1)) / in_row).min(widest) & !1;
         for (index, volume) in (0..).zip(&storage[..shown]) {
@@ -311,7 +314,7 @@ fn volume_svg(volume: &Storage, width: u32) -> String {
     svg
 }
 
-/// The source of a volume, and whether its data is lost.
+/// The tooltip of a volume: its source, and whether its data is lost with the job.
 fn source(volume: &Storage) -> String {
     let loss = if volume.outlives_job { "" } else { " (deleted with its pod)" };
     format!("{}{loss}", volume.source)

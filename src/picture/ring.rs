@@ -8,15 +8,15 @@ use super::layout::Layout;
 use super::text::{Escaped, count, wrap};
 use crate::report::{Peer, Report};
 
-/// A ring with at most this many ranks shows each as a dot. Otherwise it shows workers as arcs.
+/// A ring with at most this many ranks shows each rank as a dot. A larger ring shows each worker as an arc.
 const MAX_DOTS: u32 = 96;
-/// A ring with more workers than this shows groups of workers as arcs.
+/// A ring with more workers than this shows each group of workers as an arc.
 const MAX_ARCS: u32 = 96;
 /// At most this many arcs have a name.
 const MAX_NAMES: usize = 16;
 /// A dot with at least this radius has the number of its rank in it.
 const NUMBERED: f64 = 7.0;
-/// The distance between two workers, in distances between two dots.
+/// The additional gap between the dots of two workers, as a multiple of the distance between two dots.
 const PAUSE: f64 = 0.6;
 /// The room around the circle, for the arcs and names of workers.
 const MARGIN: f64 = 28.0;
@@ -47,7 +47,8 @@ impl Circle {
         let (x, y) = self.at(from, distance);
         let mut arc = format!("M{} {}", tenths(x), tenths(y));
         let radius = tenths(radius);
-        // The ends of a whole circle are one point, so it has two halves.
+        // An arc is drawn in two halves, because SVG draws nothing if an arc ends where it starts, as a whole circle
+        // does.
         for end in [from.midpoint(to), to] {
             let (x, y) = self.at(end, distance);
             let _ = write!(arc, "A{radius} {radius} 0 0 1 {} {}", tenths(x), tenths(y));
@@ -56,7 +57,7 @@ impl Circle {
     }
 }
 
-/// The workers in the order of their ranks; the groups of a large job.
+/// The workers in the order of their ranks. If a job has more than [`MAX_ARCS`] workers, the groups of workers instead.
 fn sectors(report: &Report) -> Vec<Sector> {
     let mut sectors = Vec::new();
     if report.head.ranks > 0 {
@@ -72,7 +73,7 @@ fn sectors(report: &Report) -> Vec<Sector> {
             continue;
         }
         for index in 0..group.replicas {
-            // There is room for a letter: that of the group.
+            // There is room for only one letter, the first one of the group's name.
             let letter = group.group.as_ref().and_then(|group| group.chars().next()).unwrap_or('w');
             let name = format!("{letter}{index}");
             sectors.push(Sector { name, ranks: group.slots, has_gpus });
@@ -87,7 +88,8 @@ impl Layout<'_> {
         self.report.ranks > 1 && self.connection(Peer::Workers, Peer::Workers).is_some()
     }
 
-    /// Places the ring in a square whose left upper corner is at `x` and where the next part starts.
+    /// Places the ring in a square with sides of length `size`. Its upper left corner is at `x`, at the height where
+    /// the next part starts.
     pub fn place_ring(&mut self, x: u32, size: u32) {
         let report = self.report;
         let sectors = sectors(report);
@@ -99,7 +101,7 @@ impl Layout<'_> {
         let pauses = f64::from(u32::try_from(sectors.len()).unwrap_or(u32::MAX)) * pause;
         let step = if has_dots { TAU / (f64::from(total) + pauses) } else { TAU / f64::from(total.max(1)) };
         let pause = if has_dots { pause * step } else { 0.0 };
-        // The ranks are numbered host by host, or their order is decided when the run starts.
+        // Whether the ranks are numbered host by host. If not, their order is decided when the run starts.
         let is_ordered = report.workers.iter().all(|group| group.first_rank.is_some());
 
         let mut svg = String::new();
@@ -114,7 +116,7 @@ impl Layout<'_> {
             if has_dots {
                 for index in 0..sector.ranks {
                     let (x, y) = circle.at(angle + step * (f64::from(index) + 0.5), 0.0);
-                    // A line without length, whose round ends are the dot.
+                    // A dot is a line of nearly no length with round ends.
                     let _ = write!(shapes, "M{} {}h.01", tenths(x), tenths(y));
                     if dot >= NUMBERED && is_ordered {
                         numbers[usize::from(sector.has_gpus)].push(&(rank + index).to_string(), [x, y + 4.0]);
@@ -122,7 +124,7 @@ impl Layout<'_> {
                 }
                 path(&mut svg, "span", &circle.arc(inset(ends, 0.1 * step), 17.0));
             } else {
-                // A gap of two pixels between arcs, if they are longer than that.
+                // Leave a gap of two pixels between arcs, but at most half of an arc.
                 let gap = (1.0 / circle.radius).min((ends[1] - ends[0]) / 4.0);
                 shapes.push_str(&circle.arc(inset(ends, gap), 0.0));
             }
@@ -164,7 +166,7 @@ impl Layout<'_> {
         );
     }
 
-    /// Writes into the middle of the ring what passes through it.
+    /// Writes into the middle of the ring which data passes from rank to rank.
     fn write_centre(&self, svg: &mut String, size: u32, is_ordered: bool) {
         let over = self.connection(Peer::Workers, Peer::Workers).unwrap_or_default();
         let text =

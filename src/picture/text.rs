@@ -27,12 +27,13 @@ pub fn and_spares(spares: u32) -> String {
     if spares > 0 { format!(" and {}", count(spares, "spare")) } else { String::new() }
 }
 
-/// The number of characters that fit a width. `average` is the width of an average character, in hundredths of the size.
+/// The number of characters that fit a width. `average` is the mean width of a character, in hundredths of the font
+/// size.
 fn capacity(width: u32, size: u32, average: u32) -> usize {
     (width * 100 / (size * average)) as usize
 }
 
-/// The average width of a character in hundredths of the size: in a text with words, and in a monospaced host name.
+/// The mean width of a character in hundredths of the font size: `WORDS` in a text, `HOST` in a monospaced host name.
 const WORDS: u32 = 56;
 const HOST: u32 = 62;
 
@@ -45,7 +46,7 @@ pub fn fit(text: &str, width: u32, size: u32) -> String {
     text.chars().take(capacity.saturating_sub(1).max(1)).chain(['…']).collect()
 }
 
-/// Cuts a text in its middle to fit a width: in host names the ends matter most.
+/// Cuts a text in its middle to fit a width. This keeps both ends of a host name, which identify the pod.
 pub fn fit_middle(text: &str, width: u32, size: u32) -> String {
     let (length, capacity) = (text.chars().count(), capacity(width, size, HOST));
     if length <= capacity {

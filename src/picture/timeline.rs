@@ -1,4 +1,4 @@
-//! Draws a [`Timeline`]: a ribbon with the phases, a lane for each kind of pod, and what the run holds.
+//! Draws a [`Timeline`]: a ribbon with the phases, a lane for each kind of pod, and the resources that the run holds.
 //!
 //! The widths of the phases grow with the logarithm of their times, because a run takes days and a restart seconds.
 
@@ -8,7 +8,7 @@ use super::elements::{label, path, rect};
 use super::text::{Escaped, fit, wrap};
 use crate::timeline::{Activity, Kind, Phase, Source, State, Timeline, duration};
 
-/// A timeline narrower than this cannot show its texts, and is drawn with this width.
+/// The minimum width. A narrower timeline could not show its texts.
 const MIN_WIDTH: u32 = 280;
 const MAX_WIDTH: u32 = 2_000;
 /// The phases, from the upper edge.
@@ -17,7 +17,7 @@ const RIBBON_HEIGHT: u32 = 44;
 const LANES: u32 = 126;
 const LANE: u32 = 24;
 const GAP: u32 = 8;
-/// The height of the bars of what the run holds.
+/// The height of the bars that show how much the run holds.
 const HELD: u32 = 40;
 /// The size of small texts.
 const SMALL: u32 = 11;
@@ -70,7 +70,8 @@ fn description(timeline: &Timeline) -> String {
     text
 }
 
-/// The place of each phase: room for its texts, if there is enough, and more for a longer time.
+/// The position and the width of each phase. Each phase gets room for its texts, if there is enough. Longer phases get
+/// more of the remaining width.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -104,7 +105,7 @@ fn spans(timeline: &Timeline, left: u32, room: u32) -> Vec<(u32, u32)> {
     timeline.phases.iter().zip(least).map(span).collect()
 }
 
-/// The length of a phase as a short text, and the class of its origin. Empty if the phase is the end.
+/// The class for the source of a phase's length, and the length as a short text. The text is empty for the last phase.
 fn length(phase: &Phase) -> (&'static str, String) {
     match (phase.source, phase.seconds.map(duration)) {
         (_, None) if phase.kind == Kind::End => ("", String::new()),
@@ -117,12 +118,13 @@ fn length(phase: &Phase) -> (&'static str, String) {
     }
 }
 
-/// The phases with their titles, or with numbers if there is no room.
+/// Draws the phases with their titles, or with numbers if there is no room.
 fn ribbon(svg: &mut String, timeline: &Timeline, spans: &[(u32, u32)]) {
     let fits = |lines: &[String], width: u32| lines.iter().all(|line| !line.contains('…') && has_room(line, width));
     let titles: Vec<Vec<String>> =
         timeline.phases.iter().zip(spans).map(|(phase, (_, width))| wrap(&phase.title, *width, SMALL, 3)).collect();
-    // A word that was cut is harder to read than a number, and a mixture is harder to read than numbers.
+    // Use titles only if most of them fit. Titles that are cut, or titles mixed with numbers, are harder to read than
+    // only numbers.
     let fitting = titles.iter().zip(spans).filter(|(lines, (_, width))| fits(lines, *width)).count();
     let has_titles = 3 * fitting >= 2 * titles.len();
     for (index, (phase, (x, width))) in timeline.phases.iter().zip(spans).enumerate() {
@@ -143,7 +145,7 @@ fn ribbon(svg: &mut String, timeline: &Timeline, spans: &[(u32, u32)]) {
     }
 }
 
-/// The length of each phase with the mark of its source, and the time at which each begins.
+/// Draws the length of each phase, with a mark for the source of the length, and the time at which each phase begins.
 fn times(svg: &mut String, timeline: &Timeline, spans: &[(u32, u32)], width: u32) {
     let y = RIBBON + RIBBON_HEIGHT + 4;
     for (phase, (x, width)) in timeline.phases.iter().zip(spans) {
@@ -157,7 +159,7 @@ fn times(svg: &mut String, timeline: &Timeline, spans: &[(u32, u32)], width: u32
             label(svg, x + width / 2 - 1, y + 15, &format!("small strong middle {class}"), &text);
         }
     }
-    // Since `kubectl apply`, and since the fault.
+    // Before the fault, times are measured from `kubectl apply`. After the fault, they are measured from the fault.
     let fault = timeline.fault.unwrap_or(usize::MAX);
     let fault_at = timeline.phases.get(fault).and_then(|phase| phase.start);
     let mut free = 0;
@@ -176,7 +178,7 @@ fn times(svg: &mut String, timeline: &Timeline, spans: &[(u32, u32)], width: u32
     }
 }
 
-/// The activities of the pods of a lane. Phases in which they do the same become one segment.
+/// Draws the activities of the pods of a lane. Successive phases with the same activity become one segment.
 fn segments(svg: &mut String, timeline: &Timeline, lane: usize, spans: &[(u32, u32)], y: u32) {
     let mut at = 0;
     while at < spans.len() {
@@ -211,7 +213,7 @@ fn has_room(text: &str, width: u32) -> bool {
     width_of(text) <= width
 }
 
-/// The amount that the run holds: a bar per phase, with the number where it changes.
+/// Draws how much the run holds: one bar per phase, with the number wherever it changes.
 fn held(svg: &mut String, timeline: &Timeline, spans: &[(u32, u32)], y: u32, names: u32) {
     let most = timeline.phases.iter().map(|phase| phase.held + phase.dead).max().unwrap_or(0).max(1);
     label(svg, 0, y + HELD - 4, "strong", &fit(&format!("{}s held", timeline.unit), names - 8, 12));

@@ -9,26 +9,26 @@ use super::layout::{GAP, Layout};
 use super::text::{and_spares, count, fit, number, wrap};
 use crate::report::Workers;
 
-/// A group with at most this many workers shows each as a card, with its GPUs and ranks.
+/// A group with at most this many workers shows each worker as a card, with its GPUs and ranks.
 const MAX_CARDS: u32 = 12;
-/// A larger group with at most this many workers shows each as a tile, with its number.
+/// A larger group with at most this many workers shows each worker as a tile, with its number.
 const MAX_TILES: u32 = 48;
 /// A job with more groups than this shows all workers as squares.
 const MAX_DETAILED_GROUPS: usize = 24;
-/// At most this many squares are drawn for all groups together, except that each group may have [`MIN_SQUARES`].
+/// The maximum number of squares in all groups together. Each group may have [`MIN_SQUARES`] in any case.
 const MAX_SQUARES: u64 = 2_000;
-/// The limit for the squares of one group is never less than this, however many groups there are.
+/// Each group may have this many squares, even if there are many groups.
 const MIN_SQUARES: u64 = 20;
 /// A card shows at most this many GPUs or ranks as squares; more are shown as a number.
 const MAX_CELLS: u32 = 16;
 /// The smallest side of a cell, and the distance between two cells.
 const CELL: u32 = 20;
 const CELL_GAP: u32 = 4;
-/// A card is not wider than this, unless there is only one.
+/// The maximum width of a card, unless there is only one card.
 const WIDEST: u32 = 640;
-/// Cards are as wide as their rows fit into this height.
+/// Cards get as few columns, and so as much width, as possible while their rows fit into this height.
 const ROWS_HEIGHT: u32 = 300;
-/// Squares with at least this distance have the number of their worker in them.
+/// If the distance between squares is at least this, each square shows the number of its worker.
 const NUMBERED_PITCH: u32 = 26;
 /// The distance between tiles, and their height.
 const TILE_GAP: u32 = 6;
@@ -48,7 +48,7 @@ fn first_rank(group: &Workers, index: u32) -> Option<u64> {
     group.first_rank.map(|first| u64::from(first) + u64::from(index) * u64::from(group.slots))
 }
 
-/// The host name of a worker: that of the first worker with another number.
+/// The host name of a worker, made from the host name of the first worker by replacing the number.
 fn host(group: &Workers, index: u32) -> String {
     group.hosts.0.replacen("-0.", &format!("-{index}."), 1)
 }
@@ -87,7 +87,7 @@ impl Layout<'_> {
         item.y = top;
         item.tip = Some(group.workload.clone());
         item.field = Some(group.origin.clone());
-        // The frame is drawn before, and so behind, what is in it.
+        // The frame comes before its content, because later parts cover earlier ones.
         self.items[first..].rotate_right(1);
     }
 
@@ -129,7 +129,7 @@ impl Layout<'_> {
         groups.len() <= MAX_DETAILED_GROUPS && groups.iter().any(|group| self.all_workers(group) <= MAX_CARDS)
     }
 
-    /// The number of workers of a group, with the further ones.
+    /// The number of workers of a group, including the further workers that may run later.
     fn all_workers(&self, group: &Workers) -> u32 {
         group.replicas.saturating_add(self.ghosts(group))
     }
@@ -140,7 +140,7 @@ impl Layout<'_> {
         group.spares.max(elastic)
     }
 
-    /// The name of a worker; that of a further one shows what it is for.
+    /// The name of a worker. The name of a further worker includes its purpose.
     fn name(&self, group: &Workers, index: u32) -> String {
         match self.report.elastic {
             _ if index < group.replicas => format!("worker {index}"),
@@ -251,17 +251,17 @@ struct Card {
     columns: u32,
     width: u32,
     height: u32,
-    /// The number of GPUs, or of ranks if there are no GPUs; 0 if they are too many to be drawn.
+    /// The number of GPUs, or of ranks if there are no GPUs. It is 0 if there are too many to draw.
     cells: u32,
     cells_in_row: u32,
     cell: [u32; 2],
-    /// Whether each cell has a rank of its own.
+    /// Whether each cell stands for exactly one rank.
     is_own: bool,
 }
 
 impl Card {
-    /// The measures of `shown` cards in a frame with this room. They fill the width, and the rows are balanced: four are two
-    /// and two, not three and one.
+    /// The measures of `shown` cards in a frame with this room. The cards fill the width, and the rows have equal
+    /// numbers of cards: four cards become two and two instead of three and one.
     fn new(group: &Workers, room: u32, shown: u32) -> Self {
         let all = if group.gpus > 0 { group.gpus } else { group.slots };
         let is_own = group.gpus == 0 || group.gpus == group.slots;
@@ -282,7 +282,7 @@ impl Card {
         let inner = width - 24;
         let cells_in_row = ((inner + CELL_GAP) / (CELL + CELL_GAP)).clamp(1, 8).min(cells.max(1));
         let cell_width = (inner + CELL_GAP) / cells_in_row - CELL_GAP;
-        // Ranks are round, so they are not much wider than high.
+        // Ranks have round ends, so their cells must not be much wider than high.
         let cell = if has_gpus {
             [cell_width, (cell_width / 2).clamp(CELL, 30)]
         } else {

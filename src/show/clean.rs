@@ -1,4 +1,5 @@
-//! Makes text from an input safe to print: it cannot move the cursor, change colours, reorder or hide other text.
+//! Makes text from an input safe to print. The cleaned text cannot move the cursor, change colours, or reorder or hide
+//! other text.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,7 @@ fn is_unsafe(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A visible character that stands for an unsafe one: `␛` for escape.
+/// A visible character that replaces an unsafe one: `␛` for escape.
 fn picture(c: char) -> char {
     match u32::from(c) {
         code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
@@ -18,7 +19,7 @@ fn picture(c: char) -> char {
     }
 }
 
-/// Replaces each unsafe character by a visible one, so that columns stay the same. Line ends and tabs stay.
+/// Replaces each unsafe character by one visible character, so that columns stay the same. Line ends and tabs are kept.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_unsafe) {
         Cow::Owned(text.chars().map(|c| if is_unsafe(c) { picture(c) } else { c }).collect())

@@ -1,5 +1,5 @@
-//! Removes equal problems: a mistake in an overlay or in `--set` is found again for every job that it is merged into, and the
-//! same `--set` may be given twice.
+//! Removes equal problems. They occur because a mistake in an overlay or in `--set` is reported for every job that it
+//! is merged into, and because a user may give the same `--set` twice.
 
 use std::collections::HashSet;
 

@@ -35,7 +35,7 @@ pub fn text(name: &str, old: &str, new: &str) -> String {
     text
 }
 
-/// Lines with their ends.
+/// Splits a text into lines, which keep their line ends.
 fn split(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }

@@ -95,7 +95,7 @@ fn add_line(
 ) {
     let line = line.start..line.start + text[line.clone()].trim_end_matches('\r').len();
     let first = spans.iter().filter(|span| inside(span)).map(|span| span.start).min();
-    // A mark may be in the line end, which is not printed.
+    // A mark may be in the line end, which is not printed. Then it is moved to the end of the line.
     let mark = first.map_or(line.start, |first| first.min(line.end));
     let window = if line.len() <= WIDTH {
         line.clone()
@@ -108,7 +108,7 @@ fn add_line(
         excerpt.cut = true;
     }
     let base = excerpt.text.len();
-    // Tabs stay: the renderer expands them.
+    // Tabs are kept, because the renderer expands them.
     let visible = |to: usize| -> String {
         let end = boundary(text, to.clamp(window.start, window.end));
         let chars = text[window.start..end].char_indices();

@@ -11,7 +11,7 @@ use khorovod_compiler::yaml::flow::flow;
 /// The width of the widest label of a field: `examples`.
 const LABEL: usize = 8;
 
-/// A wrong and a right spec for every code: `== CODE`, the wrong one, `--`, the right one.
+/// A wrong and a right spec for every code. The format is: `== CODE`, the wrong spec, `--`, the right spec.
 const EXAMPLES: &str = include_str!("examples.txt");
 
 /// The exit codes of a launcher. docs/runtime.md has the same list.
@@ -70,7 +70,7 @@ pub fn explain(topic: &str) -> Result<String, String> {
     let found = found.filter(|_| !words.is_empty()).or_else(|| field_with_value(&schema, topic));
     match found {
         Some((field, path)) => Ok(page(&schema, field, &path)),
-        // A number is an exit code, so names that are similar to it do not help.
+        // A number is meant as an exit code, so no similar names are suggested.
         None if topic.parse::<u32>().is_ok() => Err(match topic.parse::<u32>() {
             Ok(code @ 129..=192) => {
                 format!("{code} is not an exit code of a launcher; signal {} ended the program", code - 128)
@@ -101,7 +101,7 @@ pub fn codes() -> String {
     let mut all: Vec<_> = crate::codes().collect();
     all.sort_by_key(|code| code.name);
     let width = all.iter().map(|code| code.name.len()).max().unwrap_or_default();
-    // One line each, for grep.
+    // Each code has one line, so that the user can search the output with grep.
     all.iter().map(|code| format!("{:<width$}  {}\n", code.name, code.title())).collect::<Vec<_>>().concat()
 }
 
@@ -126,7 +126,8 @@ fn properties<'a>(root: &'a Value, schema: &'a Value) -> impl Iterator<Item = (&
     parts(root, schema).into_iter().filter_map(|part| part["properties"].as_object()).flatten()
 }
 
-/// The schema of the field at a path. A key of a map with free names, such as a variable in `env`, stands for its value.
+/// The schema of the field at a path. If the path has a key of a map whose keys the user chooses, such as a variable in
+/// `env`, it leads to the schema of the map's values.
 fn find<'a>(root: &'a Value, schema: &'a Value, words: &[&str]) -> Option<&'a Value> {
     let Some((first, rest)) = words.split_first() else { return Some(schema) };
     let named = properties(root, schema).filter(|(name, _)| name == first).map(|(_, field)| field);
@@ -155,7 +156,8 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
     // A description begins with the title.
     if let Some(about) = words("description").or_else(|| words("title")) {
         let _ = write!(text, "\n{}\n", paragraphs(about));
-        // The description of a map may begin with the same sentence and continue.
+        // The description of a map may begin with the same sentence and continue with more. Only the continuation is
+        // printed.
         let (first, _) = about.split_once(". ").unwrap_or((about.trim_end_matches('.'), ""));
         let maps = all.iter().skip(1).filter(|part| part["properties"].is_object());
         let more = maps.filter_map(|part| part["description"].as_str()?.strip_prefix(first)?.strip_prefix(". "));
@@ -242,7 +244,7 @@ fn list(values: &[Value]) -> String {
     values.iter().map(plain).collect::<Vec<_>>().join(", ")
 }
 
-/// The examples, as you can write them.
+/// The examples, as a user can write them in a spec.
 fn examples(values: &[Value]) -> String {
     values.iter().map(flow).collect::<Vec<_>>().join(" or ")
 }
@@ -264,7 +266,7 @@ fn nearest(root: &Value, topic: &str) -> String {
     };
     let mut scored: Vec<(f64, &String)> =
         names.iter().map(|name| (near(name), name)).filter(|(score, _)| *score > 0.8).collect();
-    // If two are equally similar, the shorter path comes first.
+    // If two paths are equally similar, the shorter one comes first.
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.len().cmp(&b.1.len())));
     scored.dedup_by(|a, b| a.1 == b.1);
     let names: Vec<&str> = scored.iter().take(3).map(|(_, name)| name.as_str()).collect();

@@ -18,7 +18,7 @@ pub fn text(all: &[Problems]) -> String {
             let _ = write!(text, "::{level} ");
             if let Some(label) = problem.labels.first() {
                 let [line, column, end_line, end_column] = places.region(label.span);
-                // GitHub accepts columns only within one line, and its `endColumn` is inclusive.
+                // GitHub accepts columns only if the mark is within one line, and its `endColumn` is inclusive.
                 let _ = write!(text, "file={},line={line},endLine={end_line},", property(places.file(label.span)));
                 if line == end_line {
                     let _ = write!(text, "col={column},endColumn={},", end_column.saturating_sub(1).max(column));

@@ -8,17 +8,17 @@ use serde_json::json;
 use super::clean_line;
 use crate::import::{Field, Imported};
 
-/// Wider columns are not padded.
+/// The maximum width to which columns are padded.
 const WIDEST: usize = 44;
 
-/// The least number of fields below one field that share a line. All of them must have the same outcome.
+/// If at least this many fields below one field have the same outcome, they share a line.
 const FEW: usize = 3;
 
 /// Formats one line per field, with lost fields at the end, and then a line with the number of lines per outcome. Many
 /// fields below one field, and the items of a list of words, share a line if their outcome is the same.
 pub fn text(imported: &Imported) -> String {
     let mut rows: Vec<(&Field, String)> = rows(&imported.fields);
-    // Lost fields come last, next to the prompt: they need a decision.
+    // Lost fields come last, so that they are visible above the prompt. The user has to decide about them.
     rows.sort_by_key(|(field, _)| field.verdict == "lost");
     let lengths = rows.iter().map(|(_, place)| place.chars().count());
     let width = lengths.filter(|width| *width <= WIDEST).max().unwrap_or(0);
@@ -44,7 +44,7 @@ pub fn count(imported: &Imported, verdict: &str) -> usize {
 /// The fields that have their own line, each with its place.
 fn rows<'f>(fields: &'f [Field]) -> Vec<(&'f Field, String)> {
     let outcome = |field: &Field| (field.verdict, field.to.clone(), field.note.clone());
-    // How many fields are below each field, and whether all have the same outcome.
+    // For each field: how many fields are below it, and whether all of these have the same outcome.
     let mut below: HashMap<(&str, &str), (usize, bool, &Field)> = HashMap::new();
     for field in fields {
         for parent in parents(&field.path) {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::problem::{Problems, SourceId, Span};
 
-/// Computes the lines and columns of problems. The line starts of each text are found once.
+/// Computes the lines and columns of problems. It finds the beginnings of the lines of each text only once.
 pub struct Places<'a> {
     pub problems: &'a Problems,
     /// The offset of the first byte of each line, per text.

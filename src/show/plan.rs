@@ -10,7 +10,7 @@ use crate::report::{Amount, Change, Default, Difference, Effect, KINDS, Report, 
 use super::clean::clean_line;
 use super::table::{WIDTH, folded};
 
-/// Longer values are shortened.
+/// The maximum length of a value. Longer values are shortened.
 const VALUE: usize = 60;
 /// The width of the left column.
 const LABEL: usize = 14;
@@ -252,12 +252,12 @@ fn line(text: &mut String, difference: &Difference) {
 fn shared(old: &str, new: &str) -> usize {
     let long = [old, new].iter().any(|value| value.chars().count() > VALUE);
     let same = old.char_indices().zip(new.chars()).take_while(|((_, one), other)| one == other).last();
-    // The last few characters of it are printed as context.
+    // Its last few characters are printed as context.
     let before = |at: usize| old[..at].char_indices().rev().nth(9).map_or(0, |(at, _)| at);
     same.filter(|_| long).map_or(0, |((at, _), _)| before(at))
 }
 
-/// A value on one line, shortened; `left_out` is greater than 0 if its beginning is left out.
+/// A value on one line, shortened. It begins with `…` if the caller has cut its first `left_out` bytes.
 fn short(value: &str, left_out: usize) -> String {
     let value = clean_line(value);
     let begin = if left_out > 0 { "…" } else { "" };
@@ -310,7 +310,7 @@ spec:
 ",
         );
         let reports = crate::reports(&text, &Inputs { keys: Keys::LeftOut, ..Inputs::default() }).unwrap();
-        // The name of the run changes with the content of the pods.
+        // The snapshot has a fixed name of the run, because the real name changes with the content of the pods.
         let report = &reports.jobs[0];
         let short = page(&reports.jobs, "khorovod render", false).replace(&report.run, "bcdfgh");
         insta::assert_snapshot!(short);

@@ -1,4 +1,5 @@
-//! Which job a command is about, and reading its objects from the cluster. The main type is [`Job`].
+//! Finds the job that a command line names, and reads the objects of this job from the cluster. The main type is
+//! [`Job`].
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,11 +13,12 @@ use super::objects::{JOB, Objects, Time};
 use crate::cli::show::Screen;
 use crate::cli::{Failure, input};
 
-/// The kinds that are read for one job, with one call.
+/// The kinds of objects that one call of kubectl reads for a job.
 pub const KINDS: &str = "configmaps,jobs.batch,statefulsets.apps,pods,persistentvolumeclaims";
 /// Keeps a call from waiting forever for an API server.
 const TIMEOUT: &str = "--request-timeout=60s";
-/// Selects the events that explain why pods do not start. More than half of all events have one of the other reasons.
+/// Selects the events that explain why pods do not start. It leaves out events with the reasons below, which are more
+/// than half of all events.
 const EVENTS: &str =
     "--field-selector=reason!=Scheduled,reason!=Created,reason!=Started,reason!=SuccessfulCreate,reason!=Killing";
 
@@ -41,11 +43,11 @@ pub struct Which {
 #[derive(Debug, Clone)]
 pub struct Job {
     pub name: String,
-    /// Without a namespace, the job is in that of the context.
+    /// The namespace of the job. If it is None, the job is in the namespace of kubectl's context.
     pub namespace: Option<String>,
-    /// The run that the spec would have now, if the command line names a spec.
+    /// The run that applying the spec would create, if the command line names a spec.
     pub run_of_spec: Option<String>,
-    /// The word of the command line, to repeat in hints.
+    /// The word of the command line that names the job. Hints repeat it.
     pub word: String,
     pub kubectl: Kubectl,
 }
@@ -104,8 +106,8 @@ impl Which {
     }
 }
 
-/// Whether a word of the command line is a spec instead of the name of a job. A word that can be a name is one, also if there is a
-/// file of that name, because which files are in the folder must not change which job a command is about.
+/// Whether a word of the command line is the path of a spec. A word that is a valid name of a job is always a name,
+/// even if a file has the same name. So the files in the current folder cannot change which job a command acts on.
 fn is_spec(word: &str) -> bool {
     let path = Path::new(word);
     let has_ending =
@@ -137,11 +139,12 @@ pub fn named_in(
     Ok(reports.jobs.into_iter().map(job).collect())
 }
 
-/// The namespace of kubectl's context, unless it is `default`. Objects without a namespace go there, and a RoleBinding must name it.
+/// The namespace of kubectl's context, unless it is `default`. kubectl creates objects without a namespace there, and a
+/// RoleBinding must name the namespace of its ServiceAccount.
 pub fn default_namespace(kubectl: &Kubectl, screen: &Screen) -> Result<Option<String>, Failure> {
     let args = ["config", "view", "--minify", "--output=jsonpath={..namespace}"];
     let answer = kubectl.call(&args, None, screen)?;
-    // In a pod there is no kubeconfig, and no context.
+    // In a pod, kubectl has no kubeconfig and no context, so this text is empty.
     let name = answer.stdout.trim();
     let is_name = answer.is_success && !name.is_empty() && !name.contains(char::is_whitespace) && name != "default";
     Ok(is_name.then(|| name.to_owned()))
@@ -160,20 +163,22 @@ impl Job {
         ["get", KINDS, &selector, "--output=json", TIMEOUT].map(str::to_owned).to_vec()
     }
 
-    /// Reads the objects of the job. What the user may not read is left out, and named in the result.
+    /// Reads the objects of the job. Kinds that the user may not read are left out, and listed in
+    /// [`Objects::unreadable`].
     pub fn objects(&self, screen: &Screen) -> Result<Objects, Failure> {
         let mut objects = Objects::default();
         read(&self.kubectl, &borrowed(&self.get()), &mut objects, screen)?;
         Ok(objects)
     }
 
-    /// Reads the objects and describes the state of a run. Events are read only if something waits.
+    /// Reads the objects of the job and describes the state of a run. Also reads events if a pod of the run is not
+    /// Ready.
     pub fn state(&self, run: Option<&str>, screen: &Screen) -> Result<State, Failure> {
         let objects = self.objects(screen)?;
         self.describe(objects, run, screen)
     }
 
-    /// The state of a run, from objects that were read before.
+    /// Describes the state of a run from objects that were read before. Reads events if a pod of the run is not Ready.
     pub fn describe(&self, mut objects: Objects, run: Option<&str>, screen: &Screen) -> Result<State, Failure> {
         let subject = Subject { job: &self.name, namespace: self.namespace.as_deref(), run };
         let state = diagnose(&objects, subject, now());
@@ -187,13 +192,13 @@ impl Job {
     /// The arguments of the call that reads events.
     pub const EVENTS: [&'static str; 5] = ["get", "events", EVENTS, "--output=json", TIMEOUT];
 
-    /// The name for hints, with the namespace that the user must repeat.
+    /// The arguments that name the job in the command of a hint, such as `mnist -n team-a`.
     pub fn words(&self) -> String {
         let namespace = self.namespace.as_ref().filter(|_| !is_spec(&self.word));
         namespace.map_or_else(|| self.word.clone(), |namespace| format!("{} -n {namespace}", self.word))
     }
 
-    /// The failure for a job of which there is no object.
+    /// The failure if the cluster has no object of the job.
     pub fn absent(&self, state: &State) -> Failure {
         let place = self
             .namespace
@@ -218,7 +223,7 @@ impl Job {
 /// Calls kubectl for a list of objects, and adds them.
 pub fn read(kubectl: &Kubectl, args: &[&str], objects: &mut Objects, screen: &Screen) -> Result<(), Failure> {
     let answer = kubectl.call(args, None, screen)?;
-    // kubectl prints what it could read, also if it fails for other kinds.
+    // If the user may not read some of the kinds, kubectl fails, but it still prints the objects of the other kinds.
     if !answer.is_success {
         if !is_only_forbidden(&answer.stderr) {
             return Err(explain(&answer.stderr));

@@ -28,7 +28,7 @@ pub enum Phase {
     Recovering,
     /// The ranks run.
     Training,
-    /// All pods run, and the cluster does not have the state of the training.
+    /// All pods run, and the launcher reports no state to the cluster. Only the log shows whether the ranks train.
     Running,
     Saving,
     Uploading,
@@ -94,10 +94,10 @@ pub struct State {
     /// The pod whose log explains the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_pod: Option<String>,
-    /// Whether that pod has started, so that it has a log.
+    /// Whether `log_pod` has started, so that it has a log.
     #[serde(skip)]
     pub has_log: bool,
-    /// The note that the controller of another project runs the job, if one does.
+    /// A note for the user, if the controller of another project runs the job.
     #[serde(skip)]
     pub other_controller: Option<String>,
     pub other_runs: Vec<OtherRun>,
@@ -142,7 +142,7 @@ pub struct OtherRun {
     pub message: String,
 }
 
-/// Which job, and which run of it; without a run, the current one.
+/// The job to describe, and one of its runs. If `run` is None, it is the current run.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     pub job: &'a str,
@@ -150,7 +150,7 @@ pub struct Subject<'a> {
     pub run: Option<&'a str>,
 }
 
-/// The run that a subject means: the given one, the current one, or else the newest.
+/// The run to describe: the run of the subject, or else the current run, or else the newest run.
 pub fn run_of(objects: &Objects, subject: Subject<'_>) -> Option<String> {
     let given = subject.run.map(str::to_owned).or_else(|| current_run(objects, subject.job));
     given.or_else(|| runs(objects).first().cloned())
@@ -190,7 +190,7 @@ fn current_run(objects: &Objects, job: &str) -> Option<String> {
     objects.current(job)?.data.get("run").cloned()
 }
 
-/// The names of all runs of which workloads exist, the newest first.
+/// The names of all runs that have workloads in the cluster, the newest first.
 fn runs(objects: &Objects) -> Vec<String> {
     let workloads =
         objects.jobs.iter().map(|job| &job.metadata).chain(objects.stateful_sets.iter().map(|set| &set.metadata));
@@ -263,8 +263,8 @@ fn state_of_run(objects: &Objects, subject: Subject<'_>, run: &str, now: Time) -
     state
 }
 
-/// The devices that the pods of a run want and hold. A resource is a device if its name has a domain, unless it is the
-/// domain of network devices or of Kubernetes itself.
+/// How many devices the pods of a run request and hold. A resource counts as a device if its name has a domain, such as
+/// `nvidia.com/gpu`. The domains of network devices and of Kubernetes itself do not count.
 fn gpus(launch: &Launch<'_>) -> Vec<Gpus> {
     let mut found: Vec<Gpus> = Vec::new();
     let mut add = |resources: &Resources, wanted: u64, held: u64| {

@@ -63,7 +63,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         if args.dry_run {
             let _ = writeln!(text, "{} | {}", args.input.render_command(), kubectl.line(&["diff", "-f", "-"]));
         } else {
-            // The seed is the one that `render` uses: with another one, the keys in the Secret would differ.
+            // The seed must be the one that `render` uses. With another seed, the keys in the Secret would differ.
             let seed = Seed::of(settings, screen)?.unless_new();
             let rendered = render::all(&texts, &Inputs { keys: seed.keys(), ..inputs }, screen)?;
             text = objects(&kubectl, &render::joined(rendered), screen)?;
@@ -84,7 +84,7 @@ pub fn changes(
     if let Some(current) = objects.target(&job.name).filter(|current| *current != inputs.target.name()) {
         return moved(job, current, settings);
     }
-    // Objects in a cluster have a namespace, also those of a spec without one.
+    // Objects in a cluster always have a namespace, even if their spec sets no namespace.
     let live = objects.current(&job.name).and_then(|map| map.metadata.namespace.clone());
     let mut inputs = inputs.clone();
     let old = match live_spec(&objects, &job.name) {
@@ -100,7 +100,7 @@ pub fn changes(
         None => {
             let selector = format!("--selector={JOB}={}", job.name);
             inputs.namespace = inputs.namespace.or(live);
-            // Secrets are not read.
+            // The call below does not read Secrets, so there are no keys to compare.
             inputs.keys = Keys::LeftOut;
             let answer = job.kubectl.call(&["get", COMPARED, &selector, "--output=json"], None, screen)?;
             if !answer.is_success && !is_only_forbidden(&answer.stderr) {
@@ -114,13 +114,13 @@ pub fn changes(
         screen.problems([&problems]);
         Failure::Problems
     })?;
-    // The old spec has only this job.
+    // The new text may have further jobs, which the old spec does not have.
     let found: Vec<_> = found.into_iter().filter(|change| change.job == job.name).collect();
     Ok(show::changes(&found))
 }
 
-/// The change of a job that the cluster has for another target. The target of the command line may be forgotten, so a change
-/// of the target must be written there.
+/// The change of a job that the cluster has for another target. Without `--target` it is an error, because the user may
+/// have forgotten the option. To change the target, the user must write it on the command line.
 fn moved(job: &Job, current: &str, settings: &input::Settings) -> Result<String, Failure> {
     let name = &job.name;
     match settings.given_target {
@@ -136,7 +136,7 @@ fn live_spec(objects: &Objects, job: &str) -> Option<String> {
     objects.current(job)?.metadata.annotations.get("khorovod.dev/spec").cloned()
 }
 
-/// The output of `kubectl diff`. Its exit code is 1 if there are differences, and more after an error.
+/// The output of `kubectl diff`. kubectl exits with 1 if there are differences, and with more than 1 after an error.
 fn objects(kubectl: &Kubectl, rendered: &str, screen: &Screen) -> Result<String, Failure> {
     let answer = kubectl.call(&["diff", "-f", "-"], Some(rendered), screen)?;
     match answer.is_success || (!answer.stdout.is_empty() && !answer.stderr.contains("rror")) {

@@ -1,5 +1,5 @@
-//! Calls kubectl as a child process, so that contexts, credential plugins and proxies work as their user has set them up. The main
-//! type is [`Kubectl`].
+//! Calls kubectl as a child process, so that contexts, credential plugins and proxies work as the user has configured
+//! them. The main type is [`Kubectl`].
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -53,7 +53,8 @@ pub struct Answer {
     pub stderr: String,
 }
 
-/// After this time, messages of kubectl are passed on: it may ask the user to log in.
+/// If a call takes longer than this, khorovod prints the messages of kubectl while it runs, because kubectl may be
+/// asking the user to log in.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Kubectl {
@@ -107,15 +108,16 @@ impl Kubectl {
         command.spawn().map_err(|error| self.cannot_run(&error))
     }
 
-    /// Runs a call to its end, with a text on its standard input if there is one. The result may be a failure of kubectl.
+    /// Runs a call to its end and passes `input` to its standard input. If kubectl runs and fails, the result is `Ok`,
+    /// and [`Answer::is_success`] is false.
     pub fn call(&self, args: &[&str], input: Option<&str>, screen: &Screen) -> Result<Answer, Failure> {
         let mut command = self.command(args);
-        // A credential plugin may ask at the terminal.
+        // A credential plugin may ask for a password at the terminal.
         command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::inherit() });
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| self.cannot_run(&error))?;
         if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input.map(str::to_owned)) {
-            // If kubectl does not read it, its message explains why.
+            // Errors are ignored: if kubectl does not read its input, kubectl prints why.
             thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
         }
         let stdout = child.stdout.take().map(|stream| thread::spawn(move || read(stream)));
@@ -207,7 +209,8 @@ pub fn explain(stderr: &str) -> Failure {
 
 /// The last line that kubectl has printed, without its prefixes.
 fn message(stderr: &str) -> String {
-    // Its client logs each failed attempt in lines such as `E1126 07:00:00.000000    1234 memcache.go:265] "Unhandled Error" …`.
+    // kubectl also logs each failed attempt to connect, in lines such as `E1126 07:00:00.000000 1234 memcache.go:265]
+    // "Unhandled Error" …`.
     let is_log = |line: &str| {
         line.starts_with(['E', 'W', 'I'])
             && line.get(1..5).is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
@@ -221,7 +224,7 @@ fn message(stderr: &str) -> String {
     show::clean(line).trim_end_matches('.').to_owned()
 }
 
-/// The kinds that a message of kubectl forbids to list, as people name them.
+/// The kinds that the user may not list, according to the messages of kubectl.
 pub fn forbidden_kinds(stderr: &str) -> Vec<String> {
     let mut kinds = Vec::new();
     for line in stderr.lines().filter(|line| line.contains("(Forbidden)")) {

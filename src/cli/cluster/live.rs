@@ -1,5 +1,5 @@
-//! The live view of `status --watch`: the state of jobs in the whole terminal, drawn again after each look. [`frame`] is a pure
-//! function of the states and the size of the terminal.
+//! The live view of `status --watch`: the state of jobs in the whole terminal, drawn again each time the state is read.
+//! [`frame`] is a pure function of the states and the size of the terminal.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,8 @@ use super::diagnosis::{Phase, State};
 use super::objects::Time;
 use super::page::{facts, parts};
 
-/// Without automatic wrapping, a line that is wider than assumed changes no other line.
+/// Switches to a second screen, hides the cursor and turns automatic wrapping off. Without wrapping, a line that is
+/// wider than computed does not move the lines below it.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// Escape sequences: `HOME` moves the cursor to the first cell, `REST_OF_LINE` clears the rest of a line, and
@@ -73,7 +74,7 @@ pub fn frame(
     let room = height.saturating_sub(1);
     let mut lines: Vec<String> = Vec::new();
     let share = room / states.len().max(1);
-    // How many lines a text may have.
+    // The largest number of lines for one text.
     let most = if share < 12 { 1 } else { 3 };
     for (state, log) in states {
         // An empty line separates jobs.
@@ -122,7 +123,7 @@ fn colour(phase: Phase) -> &'static str {
     }
 }
 
-/// A bar for facts that are a share of a whole, with a space behind it.
+/// A bar and a space, for a fact that is a share of a whole. Empty for other facts.
 fn bar(state: &State, fact: &str, width: usize) -> String {
     let share = match fact {
         "workers" => Some((u64::from(state.workers.ready), u64::from(state.workers.wanted))),

@@ -82,7 +82,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     if pods.is_empty() && !args.follow {
         return Err(Failure::File(args.no_pods(&job, &state)));
     }
-    // If the launcher prints the output of all ranks, `--rank` selects lines of its log.
+    // If the launcher prints the output of all ranks, `--rank` selects lines of the launcher's log.
     let ranks: BTreeSet<u32> = args.ranks.iter().copied().collect();
     let has_times = args.timestamps;
     let keeps = move |line: &str| {
@@ -90,7 +90,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         is_per_pod || ranks.is_empty() || rank_of_line(line).is_some_and(|rank| ranks.contains(&rank))
     };
     let mut streams = Streams::new(&job.kubectl, args.options(), MOST);
-    // The other pods may start later.
+    // Lines get the name of their pod even while only one pod has started, because other pods may start later.
     streams.names_all = is_per_pod && args.ranks.is_empty() && args.workers.is_empty() && state.workers.wanted > 1;
     if !args.follow {
         let lost = streams.print_each(&pods, &keeps)?;
@@ -122,7 +122,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         }
         if looked.elapsed() >= LOOK && !has_ended {
             looked = Instant::now();
-            // The API server may be unreachable for a while.
+            // A failure is ignored, because the API server may be unreachable for a while.
             if let Ok(objects) = job.objects(screen) {
                 pods = args.pods(&job, &objects)?.0;
                 state = job.describe(objects, args.run.as_deref(), screen).unwrap_or(state);
@@ -133,7 +133,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
 }
 
 impl Args {
-    /// The words of `kubectl logs` behind the name of the pod.
+    /// The command `logs` of kubectl and its options, without the name of the pod.
     fn options(&self) -> Vec<String> {
         let mut words = vec!["logs".to_owned()];
         words.extend(self.tail.map(|lines| format!("--tail={lines}")));

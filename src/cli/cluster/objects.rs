@@ -10,7 +10,7 @@ pub const JOB: &str = "khorovod.dev/job";
 pub const RUN: &str = "khorovod.dev/run";
 pub const GROUP: &str = "khorovod.dev/group";
 pub const COMPONENT: &str = "app.kubernetes.io/component";
-/// The label of an Indexed Job's pod with its index.
+/// The label that has the index of a pod of an Indexed Job.
 pub const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
 /// The objects of one job or of several.
@@ -38,7 +38,7 @@ impl Objects {
         Some(annotations.get("khorovod.dev/target").map_or(targets::PLAIN.name(), String::as_str))
     }
 
-    /// Adds the objects of a list in JSON. Other kinds are ignored. The error is a phrase.
+    /// Adds the objects of a list in JSON. Objects of other kinds are ignored. The error is a phrase for a message.
     pub fn add(&mut self, text: &str) -> Result<(), String> {
         #[derive(Deserialize)]
         struct List {
@@ -285,8 +285,8 @@ pub struct Terminated {
 }
 
 impl Terminated {
-    /// Why the container ended: the last line of its message, or else its exit code and the kubelet's reason. Without a message,
-    /// the kubelet fills in the end of the log.
+    /// Why the container ended: the last line of its message, or else its exit code and the kubelet's reason. If the
+    /// container failed and wrote no message, the kubelet uses the end of the log as the message.
     pub fn text(&self) -> String {
         let lines = self.message.as_deref().unwrap_or_default().lines().rev();
         let message = lines.map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned();
@@ -301,7 +301,7 @@ impl Terminated {
 }
 
 impl Pod {
-    /// Whether its container has started, so that it has a log.
+    /// Whether the main container has started, so that the pod has a log.
     pub fn has_started(&self) -> bool {
         self.container().is_some_and(|status| {
             let has_run = |state: &ContainerState| state.running.is_some() || state.terminated.is_some();
@@ -319,7 +319,7 @@ impl Pod {
             && !self.has_ended()
     }
 
-    /// The status of the container of khorovod. Others are sidecars.
+    /// The status of the main container, which is the first one in the pod. Other containers are sidecars.
     pub fn container(&self) -> Option<&ContainerStatus> {
         let name = self.spec.containers.first().map(|container| &container.name);
         self.status.container_statuses.iter().find(|status| Some(&status.name) == name)

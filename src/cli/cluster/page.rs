@@ -26,7 +26,8 @@ pub fn page(state: &State, log: &[String], hint: Option<&str>, now: Time) -> Str
     text
 }
 
-/// A name and a value for each fact that is known. If values may be cut, the reason for which pods wait comes before their names.
+/// A name and a value for each fact that is known. If `is_cut` is true, the caller may cut values at the end, so the
+/// reason for which pods wait comes before the names of the pods.
 pub fn facts(state: &State, now: Time, is_cut: bool) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     let has_ended = state.phase.has_ended();
@@ -59,7 +60,7 @@ pub fn facts(state: &State, now: Time, is_cut: bool) -> Vec<(&'static str, Strin
     rows
 }
 
-/// The job, its run, its state, and for how long it has had it.
+/// The job, its run, its state, and how long it has been in this state.
 pub fn sentence(state: &State, now: Time) -> String {
     let (text, since) = parts(state, now);
     text + &since

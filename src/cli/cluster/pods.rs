@@ -1,11 +1,11 @@
-//! Which pods of a run have the output of which ranks. The main type is [`Output`].
+//! Finds the pods of a run that print the output of its ranks. The main type is [`Output`].
 
 use khorovod::{Inputs, Keys, Text};
 
 use super::objects::{COMPONENT, GROUP, INDEX, Job, Objects, Pod, PodSpec, RUN};
 use crate::cli::agent::is_agent;
 
-/// Where the output of the ranks of a run is.
+/// The pods that print the output of the ranks of a run.
 #[derive(Debug)]
 pub struct Output<'a> {
     /// All pods of the run: the launching ones first, then the workers by their index.
@@ -33,7 +33,8 @@ impl<'a> Output<'a> {
         self.pods.iter().copied().filter(|pod| launches(pod)).collect()
     }
 
-    /// The worker with a number, as in `worker-3`, or with the name of a pod.
+    /// The workers that a word names: by a number, such as `3` or `worker-3`, or else by the name of a pod or the end
+    /// of such a name.
     pub fn worker(&self, word: &str) -> Vec<&'a Pod> {
         let number: Option<u32> = word.strip_prefix("worker-").unwrap_or(word).parse().ok();
         let is_worker = |pod: &&Pod| !is_own_launcher(pod) && number.is_some() && index(pod) == number;
@@ -61,7 +62,7 @@ pub fn index(pod: &Pod) -> Option<u32> {
     if index.is_empty() { pod.metadata.name.rsplit('-').next()?.parse().ok() } else { index.parse().ok() }
 }
 
-/// A short name for the lines of a pod: `launcher`, `worker-3`, `cpu-0` in the group cpu.
+/// A short name of a pod, to print in front of its lines: `launcher`, `worker-3`, `cpu-0` in the group cpu.
 pub fn short_name(pod: &Pod) -> String {
     if is_own_launcher(pod) {
         return "launcher".to_owned();

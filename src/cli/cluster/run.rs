@@ -61,7 +61,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     let base = Kubectl::new(&args.connection);
     let mut inputs = settings.inputs(screen)?;
     if !args.dry_run {
-        // The objects of a job without a namespace belong to the one that kubectl uses.
+        // A job without a namespace belongs to the namespace that kubectl uses.
         inputs.default_namespace = inputs.default_namespace.or(default_namespace(&base, screen)?);
     }
     let seed = Seed::of(settings, screen)?;
@@ -87,7 +87,8 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         return Err(refused(&planned.stderr));
     }
     let _ = writeln!(plan, "{}", summary(&planned.stdout));
-    // Jobs of other targets are not followed: the controllers that run them have their own states.
+    // Only plain jobs are followed. The controllers that run the other targets have states of their own, which khorovod
+    // does not read.
     let is_plain = settings.target().name() == khorovod::targets::PLAIN.name();
     let detaches = args.detach || jobs.is_empty() || !is_plain;
     if !detaches {
@@ -138,7 +139,7 @@ impl Args {
     }
 }
 
-/// Batch scripts do not run in Kubernetes.
+/// Refuses batch scripts, because Kubernetes cannot run them.
 fn refuse_scripts(rendered: &[Rendered]) -> Outcome {
     let is_script = rendered.iter().flat_map(|one| &one.documents).any(khorovod::Document::is_script);
     match is_script {
@@ -184,14 +185,14 @@ fn summary(applied: &str) -> String {
     if parts.is_empty() { "nothing to apply".to_owned() } else { parts.join("; ") }
 }
 
-/// Prints the states of jobs until all have ended. If it is only one job, also prints the launcher's log. If no object
-/// is new, the runs may have ended before.
+/// Prints the states of jobs until all have ended. For a single job, also prints the launcher's log. `is_new` is false
+/// if `kubectl apply` created no object. Then the runs may have ended before, and the user gets a notice.
 fn follow(jobs: &[Job], is_new: bool, screen: &Screen) -> Outcome {
     let words: Vec<String> = jobs.iter().map(Job::words).collect();
     let back = words.iter().fold(String::new(), |text, words| {
         format!("{text}\nnote: it continues; to come back: khorovod status {words} --watch, khorovod logs {words} -f; to end it: khorovod stop {words}")
     });
-    // kubectl gets the same signal, and exits too.
+    // Ctrl-C also reaches the kubectl processes, which exit too.
     let handler = move || {
         eprintln!("{back}");
         std::process::exit(130);

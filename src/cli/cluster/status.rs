@@ -92,7 +92,7 @@ fn one(job: &Job, state: &State, lines: u32, screen: &Screen) -> String {
 /// The next command for a job in this state.
 fn hint(job: &Job, state: &State) -> String {
     let words = job.words();
-    // The run of the spec is that of the plain objects.
+    // `run_of_spec` is computed for plain objects, so the run of a job with another controller always differs from it.
     let is_changed = state.other_controller.is_none()
         && job.run_of_spec.as_ref().zip(state.run.as_ref()).is_some_and(|(spec, run)| spec != run);
     match state.phase {
@@ -158,7 +158,7 @@ fn one_per_line(states: &[State], line: impl Fn(&State) -> String) -> String {
 }
 
 impl Job {
-    /// The last lines of the log that explains a state. Empty if there is none yet, or if it cannot be read.
+    /// The last lines of the log that explains a state. Empty if the pod has no log yet, or if the log cannot be read.
     pub fn log_end(&self, state: &State, lines: u32, screen: &Screen) -> Vec<String> {
         let Some(pod) = state.log_pod.as_ref().filter(|_| state.has_log && lines > 0) else { return Vec::new() };
         let answer = self.kubectl.call(&["logs", pod, &format!("--tail={lines}")], None, screen);

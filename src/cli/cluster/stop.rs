@@ -52,7 +52,8 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         screen.notice("the ranks get the signal of lifecycle.checkpoint, and its grace period to save a checkpoint");
     }
     for call in calls(&selector, args.now, has_sets) {
-        // The result is the state that is read next, also if the time for waiting is over.
+        // A `wait` that fails, for example after its timeout, is not an error: the state that is read next shows
+        // whether the pods have ended.
         match call[0] {
             "wait" => drop(job.kubectl.call(&call, None, screen)?),
             _ => drop(job.kubectl.demand(&call, None, screen)?),
@@ -67,8 +68,8 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     output::stdout(&format!("{}{how}\n{}\n", job.name, stays(&job, &claims, &state)))
 }
 
-/// The calls that end all runs. Without `--now`, the first one returns when the launcher has exited. The launcher scales the workers
-/// itself, unless it cannot run or has no permission.
+/// The calls that end all runs. Without `--now`, the first one returns when the launcher has exited. The launcher
+/// scales the workers down, but not if it cannot run or has no permission. So `scale` follows.
 fn calls(selector: &str, now: bool, has_sets: bool) -> Vec<Vec<&str>> {
     let how = if now { ["--cascade=background", "--wait=false"] } else { ["--cascade=foreground", "--wait=true"] };
     let mut calls = vec![vec!["delete", "jobs.batch", selector, how[0], how[1], "--ignore-not-found"]];
@@ -89,7 +90,7 @@ fn claims(objects: &Objects) -> Vec<String> {
     objects.claims.iter().map(|claim| claim.metadata.name.clone()).collect()
 }
 
-/// Names the objects that stay, and the command that deletes them.
+/// Describes the objects that remain in the cluster, and the command that deletes them.
 fn stays(job: &Job, claims: &[String], state: &State) -> String {
     let run = state.run.as_ref().map_or(String::new(), |run| format!(" ({RUN}={run})"));
     let data = match claims {

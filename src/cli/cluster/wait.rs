@@ -63,7 +63,8 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     }
 }
 
-/// Whether a job has the state that the user waits for. Some(false) if it cannot have it any more.
+/// Whether a job has reached the goal: Some(true) if it has, None if it may still reach it, and Some(false) if it
+/// cannot reach it any more.
 fn reached(state: &State, goal: Goal) -> Option<bool> {
     let has_ended = state.phase.has_ended() || state.phase == Phase::Absent;
     match goal {

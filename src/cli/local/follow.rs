@@ -18,9 +18,9 @@ use super::pods::Job;
 use crate::cli::show::Screen;
 use crate::cli::{Failure, Outcome, output, seed};
 
-/// How often new output is looked for.
+/// How often the logs are checked for new output.
 const LOOK: Duration = Duration::from_millis(50);
-/// A worker that has ended so often cannot work.
+/// If a worker has ended this many times, the run fails.
 const ENDS: usize = 5;
 /// Starts the pods and prints their output until the launcher has ended.
 pub fn follow(job: &Job, report: &Report, folder: &Path, screen: &Screen) -> Outcome {
@@ -36,7 +36,7 @@ pub fn follow(job: &Job, report: &Report, folder: &Path, screen: &Screen) -> Out
     let began = Instant::now();
     let (mut child, events) = start(folder)?;
     let mut stdin = child.stdin.take();
-    // Otherwise the launcher prints the output of all ranks, which it starts over ssh.
+    // If it is false, the launcher starts all ranks over ssh, and prints their output.
     let is_per_pod = job.has_agents();
     let mut tails: Vec<Tail> = Vec::new();
     for (index, pod) in job.pods.iter().enumerate() {
@@ -111,7 +111,8 @@ fn start(folder: &Path) -> Result<(Child, Receiver<String>), Failure> {
     command.args("--user --map-root-user --mount --pid --fork --kill-child --mount-proc /bin/bash".split(' '));
     command.arg(folder.join("host.sh")).arg(folder);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
-    // Ctrl-C reaches only this process, which lets the ranks save a checkpoint.
+    // In its own process group, host.sh does not receive Ctrl-C. Only khorovod does, and gives the ranks time to save a
+    // checkpoint.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(cannot)?;
@@ -130,7 +131,7 @@ fn end(mut child: Child, stdin: Option<ChildStdin>) {
     let _ = child.wait();
 }
 
-/// The name of a pod without those of the job and the run, as `khorovod logs` prints it.
+/// The name of a pod without the names of the job and the run, as `khorovod logs` prints it.
 fn short(job: &Job, name: &str) -> String {
     let first = &job.pods[job.launcher].name;
     name.strip_prefix(first.trim_end_matches(|c: char| c.is_ascii_digit())).unwrap_or(name).to_owned()
@@ -162,14 +163,15 @@ fn keep_logs(job: &Job, report: &Report, folder: &Path) -> Option<String> {
 #[derive(Default)]
 struct Tail {
     path: PathBuf,
-    /// The name that begins its lines.
+    /// The name to print in front of each line.
     name: String,
     file: Option<File>,
-    /// The line that is not complete yet.
+    /// The part of a line whose end has not been read yet.
     rest: Vec<u8>,
 }
 
-/// Prints what has come, at the end also lines that are not complete. Returns false if standard output is closed.
+/// Prints the new lines of the logs. At the end of the run, also prints a last line without a line break. Returns false
+/// if standard output is closed.
 fn print(tails: &mut [Tail], is_end: bool) -> Result<bool, Failure> {
     for tail in tails {
         tail.file = tail.file.take().or_else(|| File::open(&tail.path).ok());

@@ -1,4 +1,4 @@
-//! What this machine has, and what is missing for a job.
+//! Finds the programs and devices of this machine, and those that a job lacks.
 
 use std::env;
 use std::fs;
@@ -67,7 +67,8 @@ fn namespaces() -> Result<(), String> {
     Err(format!("this machine does not let you create namespaces, in which pods run (unshare: {why}): {fix}"))
 }
 
-/// The GPUs that a resource counts, and the variable that selects some of them. None for a resource that has no such variable.
+/// The GPUs of this machine for a resource, and the environment variable that selects some of them for a process. None
+/// for a resource that has no such variable.
 pub fn gpus(resource: &str) -> Option<(Vec<String>, &'static str)> {
     let (folder, prefix, name) = match resource {
         "nvidia.com/gpu" => ("/dev", "nvidia", "CUDA_VISIBLE_DEVICES"),
@@ -75,7 +76,7 @@ pub fn gpus(resource: &str) -> Option<(Vec<String>, &'static str)> {
         "habana.ai/gaudi" => ("/dev/accel", "accel", "HABANA_VISIBLE_DEVICES"),
         _ => return None,
     };
-    // The user may have chosen some of them.
+    // If the user has set the variable, the job uses only these GPUs.
     if let Some(chosen) = env::var(name).ok().filter(|chosen| !chosen.is_empty()) {
         return Some((chosen.split(',').map(|one| one.trim().to_owned()).collect(), name));
     }
@@ -98,6 +99,6 @@ pub fn used_port(job: &Job, ssh_port: Option<u16>) -> Option<u16> {
         let mut addresses = job.pods.iter().filter_map(|pod| pod.address.parse().ok());
         return addresses.any(|address| is_used(address, port)).then_some(port);
     }
-    // torchrun and its agents listen at every address.
+    // torchrun and its agents listen on every address of the machine.
     [29400, 29401].into_iter().find(|port| is_used(Ipv4Addr::UNSPECIFIED, *port))
 }

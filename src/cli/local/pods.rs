@@ -12,7 +12,7 @@ use crate::cli::agent::is_agent;
 #[derive(Debug)]
 pub struct Job {
     pub pods: Vec<Pod>,
-    /// The index of the pod whose end is the end of the job.
+    /// The index of the launcher. When this pod ends, the job ends.
     pub launcher: usize,
     /// Whether a worker that exits with 0 is started again: in a StatefulSet, but not in a Job.
     pub keeps_workers: bool,
@@ -20,7 +20,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Whether each pod starts ranks of its own, and prints their output.
+    /// Whether each pod starts its own ranks and prints their output.
     pub fn has_agents(&self) -> bool {
         self.pods[self.launcher].containers.last().is_some_and(|container| is_agent(&container.command))
     }
@@ -35,7 +35,7 @@ pub struct Pod {
     pub address: String,
     /// The ids of its user and its group.
     pub ids: (u64, u64),
-    /// The containers to run one after the other. The last one is the pod's own.
+    /// The containers of khorovod, to run one after the other: the init containers, then the main container.
     pub containers: Vec<Container>,
     pub volumes: BTreeMap<String, Volume>,
     pub gpus: u32,
@@ -73,24 +73,25 @@ pub enum Volume {
     Folder(PathBuf),
 }
 
-/// Everything except the objects that the pods depend on.
+/// The inputs of [`read`] besides the objects.
 pub struct Surroundings<'a> {
-    /// Folders that take the place of volumes, by the name of the volume.
+    /// The folders to use instead of volumes, by the name of the volume.
     pub folders: &'a BTreeMap<String, PathBuf>,
-    /// The variables of the user.
+    /// Returns the value of an environment variable of the user.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// A number that distinguishes the addresses of runs on the same machine.
     pub network: u8,
-    /// A text that no other run has.
+    /// A text that is unique to this run.
     pub id: &'a str,
 }
 
-/// The user and the group that a pod runs as, if the platform would choose them.
+/// The user and the group of a pod whose spec leaves the choice to the platform.
 const USER: u64 = 65532;
-/// Files that only have a use with an API server.
+/// Files that a local run leaves out, because they need an API server.
 const NEEDS_API: &[&str] = &["api.sh", "call.py", "scale.sh", "guard.sh"];
 
-/// The pods of a job whose rendered objects these are, or what prevents a run without a cluster.
+/// Reads the pods of a job from its rendered objects. The errors are the reasons why the job cannot run without a
+/// cluster.
 pub fn read(objects: &[Value], around: &Surroundings) -> Result<Job, Vec<String>> {
     let mut reader = Reader { objects, around, problems: Vec::new(), notes: Vec::new() };
     let (mut pods, mut launcher, mut keeps_workers) = (Vec::new(), None, false);
@@ -335,7 +336,8 @@ impl Reader<'_> {
         all
     }
 
-    /// The value of a variable that refers to a ConfigMap or Secret. If it is in the cluster, that of the user's own variable.
+    /// The value of a variable that refers to a ConfigMap or Secret. If this object is not among the rendered objects,
+    /// it is the value of the user's environment variable with the same name.
     fn referenced(&mut self, name: &str, from: &Value) -> Option<String> {
         for (kind, key) in [("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef")] {
             let Some(object) = from[key]["name"].as_str() else { continue };
@@ -357,7 +359,8 @@ impl Reader<'_> {
     }
 }
 
-/// Without an API server, no Job can be read and no worker scaled. sshd may use only the address of its pod.
+/// Changes the files of a pod for this machine. There is no API server, so the scripts must not read the Job or scale
+/// workers. All pods share one network, so sshd listens only on the address of its pod.
 fn localize(files: &mut BTreeMap<String, String>, address: &str) {
     if let Some(job) = files.get_mut("job.sh") {
         let line = |line: &str| match line.split_once('=') {
@@ -383,7 +386,7 @@ fn container_of(container: &Value, environment: BTreeMap<String, String>) -> Con
         is_read_only: mount["readOnly"] == true,
     };
     let mut mounts: Vec<Mount> = list(&container["volumeMounts"]).iter().map(mount).collect();
-    // A folder is mounted before those in it.
+    // A folder is mounted before the folders inside it.
     mounts.sort_by(|a, b| a.path.cmp(&b.path));
     Container { command, folder: container["workingDir"].as_str().map(str::to_owned), environment, mounts }
 }
@@ -427,7 +430,7 @@ fn expand(value: &str, variables: &BTreeMap<String, String>) -> String {
     expanded + rest
 }
 
-/// The text of an entry of a rendered Secret, which is a key or a line of keys.
+/// The text of an entry of a rendered Secret.
 fn decode_base64(value: &str) -> String {
     Base64::decode_vec(value).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }

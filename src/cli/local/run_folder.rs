@@ -96,7 +96,8 @@ impl RunFolder<'_> {
             let mode = if mount.is_read_only { "ro" } else { "rw" };
             mounts.push([source.display().to_string(), mount.path.clone(), mode.to_owned()]);
         }
-        // The folder of the user takes the place of the image's working directory. It may be below /tmp, which pods have for themselves.
+        // The user's current folder takes the place of the image's working directory. If it is below /tmp, it must be
+        // mounted, because each pod has a /tmp of its own.
         let current = env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         let folder = container.folder.clone().unwrap_or_else(|| current.display().to_string());
         if container.folder.is_none() && current.starts_with("/tmp") && current != Path::new("/tmp") {
@@ -104,7 +105,7 @@ impl RunFolder<'_> {
         }
         let mut variables = passed_on();
         if self.is_busy {
-            // Ranks that wait for others leave them the processor.
+            // Ranks that wait for other ranks must not keep a processor busy.
             variables.insert("OMPI_MCA_mpi_yield_when_idle".to_owned(), "1".to_owned());
         }
         // Without a route, as on a machine that has only the loopback interface, the scripts would choose IPv6.
@@ -118,12 +119,12 @@ impl RunFolder<'_> {
     }
 }
 
-/// The user's variables that describe where programs are, as those of an image do.
+/// The user's variables that locate programs and libraries. In a cluster, the variables of the image do this.
 fn passed_on() -> BTreeMap<String, String> {
     let passed = environment::LOCAL.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?)));
     let mut all: BTreeMap<String, String> = passed.collect();
     all.insert("HOME".to_owned(), "/tmp".to_owned());
-    // Python looks for packages of the user in the home folder, which is another one in pods.
+    // Python looks for the user's packages in the home folder, and pods have a different home folder.
     if let Some(home) = env::var_os(environment::HOME) {
         let packages = Path::new(&home).join(".local");
         if packages.is_dir() {

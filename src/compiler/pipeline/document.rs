@@ -1,5 +1,5 @@
-//! Decides which documents are kept with the objects that are rendered from them: documents that contain no secret and
-//! are not too large.
+//! Decides whether the rendered objects keep the document of their job in an annotation. They keep a document that
+//! contains no secret and is not too large.
 
 use serde_json::{Map, Value as Json};
 
@@ -12,8 +12,8 @@ use crate::yaml::{Kind, Node};
 /// a copy of the object in a further annotation.
 const LARGEST: usize = 64 << 10;
 
-/// Returns the document of a job, after overlays and settings, in the form in which the objects keep it. `spec` is the
-/// result of reading the document. Annotations with which tools track a resource are left out.
+/// Returns the document of a job, after overlays and settings, as the rendered objects keep it. `spec` is the result of
+/// reading the document. Annotations with which tools track a resource are left out.
 pub fn kept(document: &Node, spec: &Spec) -> Document {
     if has_secret("", document) {
         return Document::Omitted("a value of the spec looks like a secret");
@@ -45,8 +45,8 @@ pub fn is_tracking(annotation: &str) -> bool {
     annotation == FILE_NAME || TOOLS.iter().any(|tool| annotation.starts_with(tool))
 }
 
-/// Whether a value, or a word in it, looks like a secret. The value of a variable also does if `variable`, the name of
-/// the variable, is a usual name of secrets.
+/// Whether a value, or a word in it, looks like a secret. A value also counts as a secret if `variable`, the name of
+/// its variable, is a usual name for a secret.
 fn has_secret(variable: &str, node: &Node) -> bool {
     match &node.kind {
         Kind::List(items) => items.iter().any(|item| has_secret("", item)),

@@ -100,8 +100,9 @@ fn candidates(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Whether a value such as `khorovod.dev/v1alpha1` may start at `at`. Labels of rendered objects also start with the group, but
-/// are keys; excluding them keeps a stream of rendered objects fast.
+/// Whether a value such as `khorovod.dev/v1alpha1` may start at `at`. The labels of rendered objects also start with
+/// the group, but they are keys. Leaving out keys saves time, because the documents of rendered objects are then not
+/// parsed.
 fn may_be_value(bytes: &[u8], at: usize) -> bool {
     let (before, after) = (bytes[..at].last(), &bytes[at + DOMAIN.len()..]);
     let is_start = before.is_none_or(|byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\''));

@@ -14,8 +14,9 @@ use crate::yaml::{self, Entry, Kind, Node};
 type Order = HashMap<String, Vec<&'static str>>;
 
 /// Puts the fields of every TrainingJob of a stream into the order in which they are declared, which is that of
-/// `docs/fields.md`. A comment moves with the field in its line or below it. Values, maps in flow style, maps with names of the
-/// user's choice and other documents stay unchanged. Returns the problems of a text that is not valid YAML.
+/// `docs/fields.md`. A comment moves together with the field on the same line, or else with the field below the
+/// comment. Values, maps in flow style, maps whose keys the user chooses, and other documents stay unchanged. Returns
+/// the problems of a text that is not valid YAML.
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;
@@ -62,7 +63,8 @@ pub fn format(text: &Text) -> Result<String, Problems> {
     if problems.list.is_empty() { Ok(formatted + &text.text[end..]) } else { Err(problems) }
 }
 
-/// Formats one document. If that would change its value, as with an anchor that would come after its alias, returns it unchanged.
+/// Formats one document. Returns it unchanged if the new order would change its value, for example if an alias would
+/// come before its anchor.
 fn format_document(body: &str, offset: usize, document: &Node, order: &Order) -> String {
     let end = if body.ends_with('\n') || body.is_empty() { "" } else { "\n" };
     let text = [body, end].concat();
@@ -77,7 +79,7 @@ fn format_document(body: &str, offset: usize, document: &Node, order: &Order) ->
 
 struct Formatter<'t> {
     text: &'t str,
-    /// The position of `text` in the source that spans are in.
+    /// The byte offset of `text` in the source that spans refer to.
     offset: usize,
     order: &'t Order,
 }
@@ -92,7 +94,8 @@ impl Formatter<'_> {
         self.text[at..].find('\n').map_or(self.text.len(), |length| at + length + 1)
     }
 
-    /// The number of bytes before a position in its line. None if other text than spaces precedes.
+    /// The number of bytes before a position in its line. None if the line has other text than spaces before the
+    /// position.
     fn column(&self, at: usize) -> Option<usize> {
         let line = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
         self.text[line..at].bytes().all(|byte| byte == b' ').then_some(at - line)
@@ -115,7 +118,8 @@ impl Formatter<'_> {
         let (mut text, mut end) = (String::new(), range.start);
         for (index, item) in items.iter().enumerate() {
             let start = self.start(item);
-            // The text of an alias is elsewhere. The alias itself is a part of the text before the next item.
+            // An item that is an alias has the span of a value at another place. It is copied unchanged, with the text
+            // before the next item.
             if start < end || start >= range.end {
                 continue;
             }
@@ -142,7 +146,7 @@ impl Formatter<'_> {
             starts.push(self.end_of_entry(before, self.column(key_start(entry)?)?));
             before = entry;
         }
-        // Comments and empty lines at the end of the map stay there.
+        // Comments and empty lines at the end of the map stay at the end.
         let end = self.end_of_entry(before, first_column).min(range.end);
         let ends = starts.iter().skip(1).copied().chain([end]);
         let known = self.order.get(path).map_or(&[][..], Vec::as_slice);
@@ -154,7 +158,8 @@ impl Formatter<'_> {
         let tail = &self.text[end..range.end];
         let in_order = chunks.is_sorted_by_key(|(rank, _)| *rank);
         if !in_order {
-            // The first key may follow a hyphen, or comments that stay at the top of the document.
+            // If the map is an item of a list, its first key follows a hyphen, on the same line. Otherwise, comments
+            // before the first key stay at the top of the document.
             let column = if range.start == self.start(node) { first_column } else { 0 };
             chunks[0].1.insert_str(0, &" ".repeat(column));
             chunks.sort_by_key(|(rank, _)| *rank);
@@ -278,7 +283,7 @@ spec:
             "spec:\n  image: a:1\n  env:\n    B: b\n    A: a\n",
             "spec: {workers: {gpus: 8, replicas: 4}, image: a:1}\n",
             "spec:\n  image: a:1\n  command:\n  - |\n    workers: b\n    image: a\n\n  args: [x]\n",
-            // The anchor must come first.
+            // An anchor must come before its alias, so this order must not change.
             "spec:\n  args: &a [x]\n  image: a:1\n  command: *a\n",
         ] {
             let text = format!("metadata: {{name: mnist}}\n{spec}");

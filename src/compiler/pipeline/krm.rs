@@ -1,8 +1,8 @@
 //! Implements a KRM function: replaces the TrainingJobs in a ResourceList, as Kustomize and kpt pass it. See [`krm`].
 //!
-//! The list is split into items at its lines, as a stream is split into documents at `---`. So other items are not
-//! parsed and remain unchanged. A TrainingJob among the items is replaced by its objects. The objects of a TrainingJob
-//! in `functionConfig` are added after the items.
+//! The list is split into items at its lines, as a stream is split into documents at `---`. This keeps other items
+//! unchanged, because they are not parsed. A TrainingJob among the items is replaced by its objects. The objects of a
+//! TrainingJob in `functionConfig` are added after the items.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -105,7 +105,7 @@ pub fn krm(text: &Text, inputs: &Inputs) -> (String, Problems) {
     let outcome = build(stream, jobs, inputs, |place, built| edits.push((place, as_items(&built, indent))));
     let (Ok(problems) | Err(problems)) = outcome;
     if !problems.any_error() && !edits.is_empty() {
-        // The configuration may be before the items.
+        // `functionConfig` may come before `items` in the list.
         edits.sort_by_key(|(place, _)| (place.start, place.end));
         if !keys(&list).any(|(key, _)| key == "items") {
             edits[0].1.insert_str(0, "items:\n");
@@ -284,7 +284,7 @@ fn annotations(document: &mut Node) -> Option<&mut Vec<Entry>> {
 }
 
 /// Removes the annotations with which tools track a resource, except those with the path of its file and its index in
-/// the file. The others do not apply to the objects.
+/// the file. The removed annotations describe the TrainingJob and do not apply to its objects.
 fn drop_annotations(document: &mut Node) {
     if let Some(annotations) = annotations(document) {
         annotations.retain(|Entry { key, .. }| {

@@ -35,8 +35,8 @@ pub const RENDERED: &str = "khorovod.dev/job:";
 /// The lines that a TrainingJob needs before the fields of its spec.
 const HEADER: &str = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata:\n  name: mnist\nspec:\n";
 
-/// The problem for a text without a TrainingJob. `whole` is the span of the text. `empty_stdin` is set if the text is an empty
-/// standard input; its value is whether there are overlays.
+/// The problem for a text without a TrainingJob. `whole` is the span of the text. `empty_stdin` is `Some` if the text
+/// is an empty standard input: `Some(true)` if the command line has overlays.
 pub fn problem(text: &str, whole: Span, empty_stdin: Option<bool>) -> Problem {
     let no_job = |message: &str, span: Span, hint: &str| Problem::new(&NO_JOB, span, message).hint(hint);
     let first = first_line(text, whole);

@@ -1,4 +1,5 @@
-//! Builds jobs on all cores and returns the results in order: see [`in_order`]. It makes a stream of thousands of jobs fast.
+//! Builds jobs on all cores and returns the results in order: see [`in_order`]. This saves time for a stream of
+//! thousands of jobs.
 //!
 //! No other module of the compiler uses threads. On platforms without threads, such as a browser, it is a simple loop.
 

@@ -76,7 +76,7 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
     }
     let (mut plan, files) = plan(spec.clone(), kept.clone());
     let keys = keys(&plan, &inputs.keys);
-    // Build the objects without patches. Their names are those of the run with all patches.
+    // Build the objects without patches. The name of the run is already computed from the spec with all patches.
     let patches = std::mem::take(&mut plan.spec.patches);
     let output = inputs.target.build(&plan, &files, &keys);
     let mut objects: Vec<_> = output.objects().iter().map(|object| (object, kubernetes::json(object))).collect();
@@ -93,7 +93,8 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
             let kind = if patch.kind.as_deref() == Some("Pod") { "Pod" } else { object.kind };
             for part in kubernetes::patched_parts(patch, object, whole) {
                 is_used = true;
-                // After an error, the objects are as if the patch were not in the spec, so that the next patch is checked alone.
+                // If this patch has an error, it is not applied, so that the next patch is checked against valid
+                // objects.
                 let Some(body) = body.filter(|_| error.is_none()) else { continue };
                 kubernetes::apply_with(patch, kind, part, |part, of, change| {
                     let before = part.clone();
@@ -134,7 +135,8 @@ fn is_empty(body: &Node, problems: &[Problem]) -> bool {
         && !problems.iter().any(|problem| problem.labels.iter().any(|label| label.span.within(body.span)))
 }
 
-/// The note for the first container that a patch adds to a pod that has to end, if there is one.
+/// The note for the first container that a patch adds to the pod of a Job, because the Job completes only after all its
+/// containers have exited. None if the patch adds none.
 fn find_lasting(patch: &Node, before: &Json, of: Type) -> Option<Problem> {
     if of != Type::PodSpec {
         let below = |entry: &Entry| find_lasting(&entry.value, &before[&entry.key], of.field(&entry.key).0);

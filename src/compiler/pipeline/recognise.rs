@@ -84,8 +84,8 @@ pub fn find(text: &str, span: Span, expected: Expected, problems: &mut Vec<Probl
     found
 }
 
-/// Whether the top-level lines of a document in block style show that it is another object, such as a ConfigMap that contains a
-/// TrainingJob as text. To parse the document would take a hundred times as long.
+/// Whether the top-level lines of a document in block style show that it is another object, such as a ConfigMap that
+/// contains a TrainingJob as text. Parsing the document would take a hundred times as long.
 fn is_clearly_other(text: &str) -> bool {
     let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte));
     let (mut version, mut kind) = ("", "");

@@ -1,4 +1,5 @@
-//! Describes the jobs of a stream ([`reports`]), what their timelines depend on ([`lives`]), and the effect of a changed spec on running jobs ([`changes`]).
+//! Describes the jobs of a stream ([`reports`]), the facts for the timelines of their runs ([`lives`]), and the effect
+//! of a changed spec on running jobs ([`changes`]).
 
 use super::{plans, render};
 use crate::api::{Inputs, Reports, Text};
@@ -28,7 +29,8 @@ pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
     Ok(Reports { jobs: jobs.collect(), warnings })
 }
 
-/// The facts that the timeline of each job of a stream depends on. Jobs are left out if the target runs them in its own way.
+/// The facts that the timeline of each job of a stream depends on. Jobs are left out if the controller of another
+/// project runs them, because their timelines depend on this controller.
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;
@@ -96,7 +98,8 @@ pub fn is_rendered(text: &Text) -> bool {
     !report::job_objects(&text.text).is_empty()
 }
 
-/// The target that objects were rendered for: the one whose API group an object has. None if the text has no objects of a job.
+/// The target that objects were rendered for, recognised by the API groups of the objects. None if the text has no
+/// objects of a job.
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;

@@ -37,7 +37,8 @@ pub fn find_secrets(text: &str) -> Vec<FoundSecret> {
     merged(text, found)
 }
 
-/// Whether a text contains a word that the names of secrets have. Most texts contain no such word, and need not be parsed.
+/// Whether a text contains a word that is usual in the names of secrets. Most texts contain no such word, so they need
+/// not be parsed.
 fn may_name_secrets(text: &str) -> bool {
     ["secret", "passw", "token", "key", "credential"].iter().any(|word| {
         let mut windows = text.as_bytes().windows(word.len());
@@ -150,7 +151,8 @@ fn merged(text: &str, mut found: Vec<FoundSecret>) -> Vec<FoundSecret> {
     for FoundSecret { range, .. } in &mut found {
         range.end = range.start + text[range.clone()].trim_end().len();
     }
-    // The sort is stable: if two have the same start, the named one was pushed first and stays first.
+    // The sort is stable: if two ranges have the same start, the one with the name of a variable was pushed first and
+    // stays first.
     found.sort_by_key(|one| one.range.start);
     let mut all: Vec<FoundSecret> = Vec::new();
     for one in found {

@@ -70,7 +70,7 @@ pub struct Job {
     pub source_comment: String,
     /// The document after overlays and settings; set only by [`Stream::with_documents`].
     pub document: Option<Node>,
-    /// The document in the form in which the objects keep it.
+    /// The document as the rendered objects keep it.
     pub kept: Document,
     pub spec: Spec,
 }
@@ -141,7 +141,7 @@ impl<'a> Stream<'a> {
         self.problems.append(&mut problems);
     }
 
-    /// The jobs of a text that should contain TrainingJobs. It is a problem if it contains none.
+    /// The jobs of a text that should contain TrainingJobs. If the text contains none, a problem is reported.
     pub fn jobs(&mut self, text: &'a Text) -> Vec<Job> {
         let source = self.add_text(&text.name, &text.text);
         let overlays = self.read_overlays();

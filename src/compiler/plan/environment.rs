@@ -12,7 +12,7 @@ pub fn environment(plan: &Plan) -> Vec<EnvPair> {
     match plan.shape {
         Shape::Agents => match plan.spec.launcher.kind {
             LauncherKind::Jax => jax(plan, &mut env),
-            // processes.sh sets TF_CONFIG for each rank.
+            // TensorFlow needs only TF_CONFIG, which differs between ranks. `processes.sh` sets it.
             LauncherKind::Tensorflow => {}
             _ => torchrun(plan, &mut env),
         },
@@ -44,7 +44,7 @@ fn set(env: &mut Vec<EnvPair>, name: &'static str, value: impl Into<Cow<'static,
 /// The variables of the MPI implementation.
 fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
     let hostfile = format!("{GENERATED}/hostfile");
-    // Workers have the script too, because Open MPI also searches for its agent on them.
+    // The script that starts ssh. Workers have it too, because Open MPI searches for it on every host.
     let ssh = "/etc/khorovod/scripts/ssh";
     match plan.spec.launcher.mpi {
         // Set the names of Open MPI 4 (ORTE) and of Open MPI 5 (PRRTE). Open MPI ignores unknown names.
@@ -68,10 +68,11 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
             let startup = (120 + plan.np / 50).to_string();
             set(env, "OMPI_MCA_orte_startup_timeout", startup.clone());
             set(env, "PRTE_MCA_prte_startup_timeout", startup.clone());
-            // MPI aborts everything if a connection of its daemons fails, so it must survive a short loss of the
-            // network: a switch that restarts, or a node under load. The launcher itself detects within seconds that a
-            // host is lost. MPI's own check is the last resort. With these values it takes five minutes: 60 seconds
-            // without data, then 12 probes at intervals of 20 seconds. The default is eight minutes.
+            // Open MPI aborts the job if a connection between its daemons fails. These connections must survive a short
+            // loss of the network, such as a switch that restarts or a node under load. khorovod's launcher detects a
+            // lost host within seconds, so MPI's own check is only the last resort. With these values, MPI's check
+            // takes five minutes: 60 seconds without data, then 12 probes at intervals of 20 seconds. With MPI's
+            // defaults it takes eight minutes.
             set(env, "OMPI_MCA_oob_tcp_keepalive_time", "60");
             set(env, "PRTE_MCA_oob_tcp_keepalive_time", "60");
             set(env, "OMPI_MCA_oob_tcp_keepalive_intvl", "20");
@@ -88,15 +89,16 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
         }
         Mpi::IntelMpi => {
             set(env, "I_MPI_HYDRA_HOST_FILE", hostfile.clone());
-            // A host file of Hydra has no slots. Without this variable each host gets as many ranks as it has cores.
+            // A host file of Hydra has no slots. Without this variable, Hydra starts as many ranks on each host as the
+            // host has cores.
             let slots = plan.teams[0].slots;
             if plan.teams.iter().all(|team| team.slots == slots) {
                 set(env, "I_MPI_PERHOST", slots.to_string());
             }
             set(env, "I_MPI_HYDRA_BOOTSTRAP", "ssh");
             set(env, "I_MPI_HYDRA_BOOTSTRAP_EXEC", ssh);
-            // With more than 16 hosts, Hydra starts the other hosts through the first ones, which have no ssh key. A branch count
-            // of all hosts starts each host directly.
+            // With more than 16 hosts, Hydra starts the other hosts through the first ones, which have no ssh key. If
+            // the branch count is the number of hosts, Hydra starts each host directly.
             set(env, "I_MPI_HYDRA_BRANCH_COUNT", plan.workers.max(16).to_string());
         }
         Mpi::Mpich => {
@@ -121,10 +123,10 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
     let first = plan.first_host();
     let slots = spec.groups.first().map_or(1, |group| group.slots);
     set(env, "PET_NPROC_PER_NODE", slots.to_string());
-    // How often torchrun itself restarts its ranks. In a Slurm job it does not, because the batch script starts all
-    // agents again. In pods, `agents.py` starts all agents again when it detects the first restart: torchrun alone
-    // restarts only the ranks of its own pod. Without that restart, torchrun would wait five minutes for the other
-    // agents.
+    // How often torchrun itself restarts its ranks. In a Slurm job: never, because the batch script starts all agents
+    // again. In an elastic job: `lifecycle.retries` times. In other jobs: once, because a torchrun that may not restart
+    // its ranks waits five minutes for the other agents. `agents.py` detects this restart, which concerns only the
+    // ranks of one pod, and starts the agents of all pods again.
     let restarts = match &spec.elastic {
         _ if !spec.target.has_pods => 0,
         Some(_) => spec.lifecycle.retries,
@@ -160,7 +162,8 @@ fn jax(plan: &Plan, env: &mut Vec<EnvPair>) {
     set(env, "JAX_COORDINATOR_ADDRESS", format!("{}:{RENDEZVOUS_PORT}", plan.first_host()));
     set(env, "JAX_NUM_PROCESSES", plan.np.to_string());
     if plan.spec.groups.iter().all(|group| group.gpus == 0) {
-        // The default since JAX 0.5. Before, the CPUs of several processes did not communicate.
+        // This is the default since JAX 0.5. Older versions need it, or the CPUs of several processes do not
+        // communicate.
         set(env, "JAX_CPU_COLLECTIVES_IMPLEMENTATION", "gloo");
     }
 }

@@ -1,5 +1,6 @@
-//! Lists the fields of a resolved spec as paths and values, including defaults. `plan --against` compares these lists, and the
-//! name of the run is a hash of them. See [`fields`]. The paths are those of the spec that a user writes, below `spec`.
+//! Lists the fields of a resolved spec as paths and values, including defaults. `plan --against` compares these lists,
+//! and the name of the run is a hash of them. See [`fields`]. The paths are those that a user writes in the spec,
+//! without the prefix `spec.`.
 //!
 //! Every struct of the spec is destructured without `..`, so a new field does not compile until it is listed here. Different
 //! values of a field must give different texts, so that two specs whose pods differ have different lists.
@@ -36,7 +37,8 @@ pub struct Field {
     pub reach: Reach,
     /// Whether the value must not be shown.
     pub is_hidden: bool,
-    /// The size of a claim in thousandths of a byte, because a claim may grow.
+    /// If the field is the size of a claim: the size in thousandths of a byte. Sizes are compared, because a claim may
+    /// grow but not shrink.
     pub amount: Option<i128>,
 }
 
@@ -123,7 +125,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
         // These fields apply only to batch scripts, which are not objects that change in place.
         slurm: _,
         patches,
-        // The fields already contain the values of the defaults.
+        // The other fields already contain the values of `defaults`.
         defaults: _,
     } = spec;
     let mut list = List(Vec::with_capacity(96));
@@ -168,7 +170,8 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
         Gang::Coscheduling => "coscheduling",
         Gang::Native => "native",
     });
-    // Pods contain the name of their PodGroup. A target that is a gang itself has no PodGroup.
+    // Pods contain the name of their PodGroup. A target whose own controller schedules all pods together has no
+    // PodGroup.
     list.optional_if(!spec.target.is_gang, "scheduling.gang", gang);
     list.optional_if(fixed("scheduling.volcanoQueue"), "scheduling.volcanoQueue", volcano_queue.as_ref());
     // This is a label of the workload, not of its pods.
@@ -215,7 +218,8 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
         list.optional("lifecycle.stall.evidence", evidence.as_ref());
     }
     self::security(&mut list, security);
-    // With other targets a controller ends the run, and with `keepWorkers` the user does, so pods need no permissions.
+    // For other targets, a controller ends the run. With `keepWorkers`, the user deletes the workers. In both cases the
+    // pods need no permissions, so the field has no effect on them.
     list.run_if(spec.target.own_workloads && !lifecycle.keep_workers, "security.apiAccess", security.api_access);
     self::observability(&mut list, observability, launcher.kind);
     for (index, patch) in patches.iter().enumerate() {

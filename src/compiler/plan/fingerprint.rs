@@ -3,7 +3,7 @@
 //! It is the same on every machine: bytes are read as little-endian words, and lengths are 64 bits wide. It is not
 //! cryptographic: a collision is not a security problem, and SHA-256 would take longer than the rest of a small render.
 
-/// The characters of a name. There are no vowels, so that they do not form a word.
+/// The characters of a name. There are no vowels, so that a name is not a word.
 const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 /// The length of a name.
 const LENGTH: usize = 6;

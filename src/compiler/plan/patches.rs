@@ -20,8 +20,9 @@ pub fn starts_run(patch: &Patch, spec: &Spec) -> bool {
     }
 }
 
-/// Whether the name pattern of a patch matches a workload. Names of workloads contain the name of the run, which is computed
-/// later. Dashes take its place, because no run has such a name: only a `*` in the pattern matches them.
+/// Whether the name pattern of a patch matches a workload. The name of a workload contains the name of the run, which
+/// is computed later. Six dashes take the place of the name of the run. Because no run has such a name, only a `*` in
+/// the pattern matches the dashes.
 fn names_workload(patch: &Patch, spec: &Spec) -> bool {
     let stem = [&spec.name, "-", "------"].concat();
     if !spec.target.own_workloads || Shape::of(spec) != Shape::StatefulSet {

@@ -13,7 +13,7 @@ use crate::job::valid::Spec;
 pub fn run_name(spec: &Spec, revision: u32) -> String {
     let mut fingerprint = Fingerprint::new();
     fingerprint.add_word(revision.into());
-    // Each target gives pods and workloads other names.
+    // The target is part of the hash, because each target gives pods and workloads different names.
     fingerprint.add(spec.target.name);
     for field in fields(spec).iter().filter(|field| field.reach == Reach::Run) {
         fingerprint.add(&field.path);

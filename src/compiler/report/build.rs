@@ -246,7 +246,7 @@ pub fn quantity(milli: i128, is_in_bytes: bool) -> String {
     if milli % 1_000 == 0 { (milli / 1_000).to_string() } else { format!("{milli}m") }
 }
 
-/// The description of a volume.
+/// The description of a volume of the job.
 fn storage(job: &str, volume: &Volume) -> Storage {
     let size = |size: Option<&Quantity>| size.map_or(String::new(), |size| format!(", up to {size}"));
     let claim = |claim: &Claim| {

@@ -129,8 +129,8 @@ impl Change {
         if starts_run { self.because.push(found) } else { self.in_place.push(found) }
     }
 
-    /// Adds a general reason if no field explains the new run. The name of a run also depends on the order of fields, so it may
-    /// change although no value does.
+    /// Adds a general reason if no field explains the new run. The name of a run also depends on the order of fields,
+    /// so it may change although no value changes.
     pub(super) fn ensure_reason(&mut self) {
         if self.because.is_empty() {
             self.because.push(Difference {

@@ -25,7 +25,8 @@ pub fn commands(plan: &Plan, description: &Description, objects: &[Object], pods
         Shape::StatefulSet => format!("--tail=-1 -l {run},app.kubernetes.io/component=launcher"),
         Shape::Agents => format!("--tail=-1 --prefix --max-log-requests={pods} -l {run}"),
         Shape::IndexedJob if plan.spec.target.pod_index.is_none() => format!("--tail=-1 -l {run},{INDEX}=0"),
-        // With such a target, the pods have fixed names, and no label with their index.
+        // If a target gives pods their index in another way, the pods have no label with the index. They have fixed
+        // names instead.
         Shape::IndexedJob => plan.launcher_host().split('.').next().unwrap_or_default().to_owned(),
     };
     Commands {

@@ -42,7 +42,7 @@ pub(crate) fn job_objects(text: &str) -> Vec<JobObject> {
     objects.filter_map(|object| recognise(&object)).collect()
 }
 
-/// The API groups of the objects. Those of a run name the target that it was rendered for.
+/// The API groups of the objects. They identify the target that a run was rendered for.
 pub(crate) fn api_groups(objects: &[JobObject]) -> impl Iterator<Item = &str> {
     objects.iter().filter_map(|object| Some(object.value["apiVersion"].as_str()?.split_once('/')?.0))
 }
@@ -137,7 +137,7 @@ enum Consequence {
     InPlace,
     /// Kubernetes rejects the change.
     Refused,
-    /// The values mean the same.
+    /// The two values have the same meaning.
     Same,
 }
 
@@ -161,7 +161,7 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
     let is_current = |object: &&&JobObject| object.run.is_empty() || object.run == old_run;
     let mut before: Vec<_> =
         old.iter().filter(is_current).map(|object| (*object, object.without_run_name(&old_run))).collect();
-    // `--no-keys` leaves the Secret out.
+    // If the old objects were rendered with `--no-keys`, they have no Secret.
     let has_keys = old.iter().any(|object| object.kind == "Secret");
     for object in new.iter().filter(|object| has_keys || object.kind != "Secret") {
         let (name, value) = object.without_run_name(&new_run);
@@ -228,7 +228,7 @@ fn consequence_of(kind: &str, found: &Difference, is_of_new_run: bool, new: &Jso
         _ if path.starts_with("metadata.annotations[kubectl.kubernetes.io/") => Consequence::Same,
         // This annotation contains the spec, whose differences are listed separately.
         _ if path.starts_with("metadata.annotations[khorovod.dev/spec") => Consequence::Same,
-        // The differences of another target are listed separately, too.
+        // If the target differs, the differences of its objects are listed separately too.
         _ if path.starts_with("metadata.annotations[khorovod.dev/target") => Consequence::Same,
         "PersistentVolumeClaim" if path == "spec.resources.requests.storage" => {
             let size = |text: &Option<String>| text.as_deref().and_then(Quantity::parse).map(|size| size.milli());

@@ -1,12 +1,13 @@
-//! `Plan` → [`Facts`]: what the timeline of a job depends on.
+//! `Plan` → [`Facts`]: the facts that the timeline of a job depends on.
 
 use std::fmt::Write;
 
 use crate::job::valid::{Gang, HealthPolicy, LauncherKind, Mpi, VolumeSource};
 use crate::plan::{Plan, Shape};
 
-/// Declares the struct of the facts, and converts it to a line of text and back: the preview page passes such lines from the
-/// module that compiles specs to the one that draws timelines, which thus needs no compiler. JSON would need more code.
+/// Declares the struct of the facts, and converts it to a line of text and back. In the preview page, the module that
+/// compiles specs passes such lines to the module that draws timelines, which therefore does not contain the compiler.
+/// JSON would need more code.
 macro_rules! facts {
     ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
         /// The facts that the timeline of a job depends on. Times are in seconds.
@@ -41,7 +42,7 @@ facts! {
     pods: Pods,
     /// The first word of the launch command.
     program: String,
-    /// The name of the MPI whose version the launcher compares.
+    /// The name of the MPI implementation, if the launcher is mpirun.
     mpi: Option<String>,
     /// The names of the first group's pods, without their index.
     workload: String,
@@ -58,7 +59,7 @@ facts! {
     launcher_trains: bool,
     /// The minimum number of workers of an elastic job.
     min_workers: Option<u32>,
-    /// How long an elastic training waits for that number.
+    /// How long an elastic training waits for `min_workers` workers.
     elastic_timeout: u64,
     /// Whether the pods may scale the workers, and end their Job.
     has_access: bool,
@@ -75,15 +76,16 @@ facts! {
     grace: u64,
     signal: String,
     stall: Option<u64>,
-    /// Whether an attempt that has stalled ends.
+    /// Whether khorovod ends an attempt that has stalled.
     stall_retries: bool,
-    /// For how long a pod that launches tolerates that its node does not answer, if the spec sets it: [`FOREVER`] if without end.
+    /// For how long a pod stays on a node that does not answer, if the spec has tolerations for such a node.
+    /// [`FOREVER`] if they have no time limit.
     tolerated: Option<u64>,
     /// Whether there is a volume that outlives the pods.
     has_volume: bool,
 }
 
-/// A toleration without end.
+/// The time of a toleration without a time limit.
 pub const FOREVER: u64 = u64::MAX;
 
 /// The shape of the job.
@@ -91,7 +93,7 @@ pub const FOREVER: u64 = u64::MAX;
 pub enum Pods {
     /// A launcher, and workers of a StatefulSet.
     Launcher,
-    /// An Indexed Job, in which pod 0 launches over ssh.
+    /// An Indexed Job, in which pod 0 starts the ranks over ssh.
     Indexed,
     /// An Indexed Job of agents.
     Agents,
@@ -170,7 +172,7 @@ impl<T: Cell> Cell for Option<T> {
 }
 
 impl Facts {
-    /// The facts of a plan. `None` for a target that runs the job in its own way.
+    /// The facts of a plan. `None` for a target whose own controller runs the job.
     pub fn of(plan: &Plan) -> Option<Self> {
         let (spec, lifecycle) = (&plan.spec, &plan.spec.lifecycle);
         if !spec.target.own_workloads {
@@ -250,7 +252,8 @@ fn queue(plan: &Plan) -> Option<String> {
     Some(format!("{scheduler} starts the pods when there is room for all of them."))
 }
 
-/// The spec's own toleration of a node that does not answer.
+/// For how long the tolerations of the spec keep a pod on a node that does not answer. `None` if the spec has no such
+/// toleration.
 fn tolerated(plan: &Plan) -> Option<u64> {
     let key = "node.kubernetes.io/unreachable";
     let tolerates = |one: &&serde_json::Value| {

@@ -135,7 +135,7 @@ fn another_pod(story: &mut Story, victim: &str) {
     replaced_by_kubernetes(story, Vec::new());
 }
 
-/// Kubernetes replaces a pod of a Job, whose node is NotReady. Then the ranks start.
+/// Kubernetes replaces a pod of a Job whose node has become NotReady. Then the ranks start again.
 fn replaced_by_kubernetes(story: &mut Story, before: Vec<String>) {
     let time = match story.facts.tolerated {
         Some(seconds) if seconds != FOREVER => Time::field(seconds, "placement.tolerations"),
@@ -166,12 +166,12 @@ fn start_again(story: &mut Story, before: Vec<String>) {
     story.add(Kind::Recover, "Start the ranks", Time::of("restart"), &text, story.start_lines(before));
 }
 
-/// The health checks of an attempt after the first, as a further sentence.
+/// The sentence about health checks before a further attempt. Empty if there are none.
 pub fn checked(story: &Story) -> &'static str {
     if story.facts.checks_again { " Before that it checks the GPUs of all hosts." } else { "" }
 }
 
-/// Without permissions, no pod comes for the lost one until the node is deleted.
+/// Without permissions, the launcher cannot add a worker, and the lost pod is replaced only after the node is deleted.
 fn never_replaced(story: &mut Story) {
     let why = if story.facts.keeps_workers { "`lifecycle.keepWorkers: true`" } else { "`security.apiAccess: false`" };
     let timeout = story.facts.start_timeout;
@@ -247,7 +247,8 @@ fn elastic_worker(story: &mut Story) {
         let reason = format!("Kubernetes replaces the pod {} after the failure.", duration(time));
         let time = Time { reason, ..Time::of("not_ready").lasting(time.saturating_sub(seconds("adapt"))) };
         story.trains_again(&[], &format!("Training continues with {left} workers, from the last checkpoint."));
-        // `trains_again` takes an example; this phase has an end that Kubernetes sets.
+        // `trains_again` uses an example for the length of the phase. Here, Kubernetes ends the phase by replacing the
+        // pod.
         story.replace_last(time);
         story.set(&[
             (Replacement, State::Starting, "joining"),
@@ -281,7 +282,7 @@ fn elastic_worker(story: &mut Story) {
     }
 }
 
-/// The node of the pod that launches fails.
+/// The node of the pod that starts the ranks fails.
 pub fn launcher_node(story: &mut Story) {
     story.start();
     story.train(Time::of("trained"));
@@ -345,7 +346,7 @@ pub fn launcher_node(story: &mut Story) {
     note_volume(story);
 }
 
-/// The other pods of an Indexed Job, while pod 0 is lost.
+/// Adds the phase in which pod 0 of an Indexed Job is lost and the other pods wait for it.
 fn agents_without_head(story: &mut Story) {
     let facts = story.facts;
     if facts.pods == Pods::Agents && facts.min_workers.is_none() {
@@ -377,7 +378,7 @@ fn agents_without_head(story: &mut Story) {
     }
 }
 
-/// No launcher comes, so the first workers release all of them.
+/// No new launcher starts, so the first workers release all workers.
 fn no_launcher(story: &mut Story) {
     let allowed = story.facts.lost_timeout;
     let time = Time::field(allowed, "launcher.lostTimeout");

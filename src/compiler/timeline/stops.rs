@@ -52,7 +52,8 @@ pub fn crash(story: &mut Story) {
         return;
     }
     let failed = "training ended with code 1";
-    // An agent reports such a failure as its own loss, which costs no retry after a minute.
+    // The other agents see the failure as a lost worker. If the attempt ran for more than a minute, this costs no
+    // retry.
     let agents = facts.pods == Pods::Agents;
     let fails = facts.retries == 0 && !agents;
     let log = if agents {
@@ -199,7 +200,7 @@ pub fn deadline(story: &mut Story) {
     story.notes.push("You can change the deadline while the run is active: apply the changed spec.".to_owned());
 }
 
-/// The deadline has passed: the ranks get notice, and the run ends.
+/// The deadline has passed: the ranks get the signal to save a checkpoint, and the run ends.
 fn expire(story: &mut Story, deadline: u64) {
     let why = format!("past its deadline of {deadline} s");
     let looks = if story.has_launcher() { "The launcher looks every 5 s." } else { "Pod 0 looks every 5 s." };
@@ -216,7 +217,7 @@ fn expire(story: &mut Story, deadline: u64) {
     story.release(&why, "Ended, code 44", "The deadline has passed.");
 }
 
-/// The line with which all ranks get notice.
+/// The log line when all ranks get the signal to save a checkpoint. `why` is the reason for the signal.
 fn notice(story: &Story, why: &str) -> String {
     format!("{why}: all ranks get SIG{} and have {} s to save a checkpoint", story.facts.signal, story.facts.grace)
 }

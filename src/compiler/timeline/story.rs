@@ -3,17 +3,17 @@
 use super::times::{Source, Time, measured};
 use super::{Activity, Facts, Kind, Lane, Phase, Pods, Scenario, State, Timeline, count, duration};
 
-/// The part that a lane plays.
+/// The role of the pods of a lane in a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The pod that launches.
+    /// The pod that starts the ranks.
     Head,
-    /// The worker to which something happens.
+    /// The worker that has the fault.
     Victim,
     /// The other workers.
     Others,
     Spare,
-    /// The pod that comes for a lost one.
+    /// The pod that replaces a lost pod.
     Replacement,
     /// The pods of another run.
     NewHead,
@@ -57,7 +57,7 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// Whether a pod of its own launches.
+    /// Whether a separate launcher pod starts the ranks.
     pub fn has_launcher(&self) -> bool {
         self.facts.pods == Pods::Launcher
     }
@@ -104,7 +104,7 @@ impl<'a> Story<'a> {
         self.headline = headline.into();
     }
 
-    /// The next phase begins with the fault.
+    /// Marks the next phase as the one that begins with the fault.
     pub fn fails(&mut self) {
         self.fault = Some(self.phases.len());
     }
@@ -131,17 +131,18 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// The worker to which something happens.
+    /// The host name of the worker that has the fault.
     pub fn victim(&self) -> String {
         self.host(victim(self.facts))
     }
 
-    /// The worker with the first index that the spec does not ask for.
+    /// The host name of the worker that is added if a worker is lost: its index is the first one after the workers and
+    /// spares of the spec.
     pub fn next(&self) -> String {
         self.host(self.facts.workers + self.facts.spares)
     }
 
-    /// The number of workers that a start needs, as the log writes it.
+    /// The number of workers that an attempt needs, as a number and as the phrase in the log.
     fn wanted(&self) -> (u32, String) {
         match self.facts.min_workers {
             Some(least) => (least, format!("at least {least} workers")),
@@ -161,14 +162,14 @@ impl<'a> Story<'a> {
         format!("launching: '{}' …", self.facts.program)
     }
 
-    /// The lines at the start of an attempt, with those that are printed before `launching`.
+    /// The log lines at the start of an attempt. The lines in `before` come first.
     pub fn start_lines(&self, before: Vec<String>) -> Vec<String> {
         let Facts { mpi, workers, ranks, .. } = self.facts;
         let mpi = mpi.as_ref().map(|mpi| format!("{mpi} … on {workers} hosts for {ranks} ranks"));
         before.into_iter().chain(mpi).chain([self.launching()]).collect()
     }
 
-    /// From `kubectl apply` until the ranks train.
+    /// Adds the phases from `kubectl apply` until the ranks train.
     pub fn start(&mut self) {
         let facts = self.facts;
         let (text, launched) = match facts.pods {
@@ -203,7 +204,7 @@ impl<'a> Story<'a> {
         );
         let started = super::times::seconds("start");
         let (needed, _) = self.wanted();
-        // In an Indexed Job, the pod that looks is the first one.
+        // In an Indexed Job, pod 0 itself looks for the other pods, so the list of missing pods begins with pod 1.
         let from = u32::from(!self.has_launcher());
         let names: Vec<_> = (from..facts.workers.min(from + 2)).map(|index| self.host(index)).collect();
         let names = if facts.workers > from + 2 { format!("{} …", names.join(" ")) } else { names.join(" ") };
@@ -228,7 +229,7 @@ impl<'a> Story<'a> {
         self.check(self.start_lines(Vec::new()));
     }
 
-    /// The checks before the first attempt.
+    /// Adds the phase with the checks before the first attempt.
     fn check(&mut self, log: Vec<String>) {
         let facts = self.facts;
         self.set_workers(State::Ready, "being checked");
@@ -260,7 +261,7 @@ impl<'a> Story<'a> {
         self.add(Kind::Check, "Check the world", Time::of("restart"), &text, log);
     }
 
-    /// The training, for as long as `time`.
+    /// Adds a phase in which the ranks train for `time`.
     pub fn train(&mut self, time: Time) {
         let text = if self.facts.interactive {
             "People run commands in the session.".to_owned()
@@ -276,7 +277,7 @@ impl<'a> Story<'a> {
         self.add(Kind::Train, "Train", time, text, Vec::new());
     }
 
-    /// The activity of the pod that launches while the ranks train.
+    /// The activity, during the training, of the pod that starts the ranks.
     pub fn head_trains(&self) -> Act<'static> {
         match (self.facts.pods, self.facts.launcher_trains) {
             (Pods::Launcher, false) => (Head, State::Leading, "watching the workers, printing the output of the ranks"),
@@ -285,7 +286,7 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// All workers do the same. Lanes that a fault has changed stay if `stays` returns true for them.
+    /// Sets the activity of all workers. Without a separate launcher, this includes pod 0.
     pub fn set_workers(&mut self, state: State, does: &str) {
         self.set(&[(Victim, state, does), (Others, state, does)]);
         if !self.has_launcher() {
@@ -293,7 +294,7 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// The training after a fault: until its end.
+    /// Adds the training after a fault, until its end. `acts` changes what single pods do.
     pub fn trains_again(&mut self, acts: &[Act], text: &str) {
         self.set(&[(Others, State::Training, "running ranks"), self.head_trains()]);
         self.set(acts);
@@ -307,12 +308,12 @@ impl<'a> Story<'a> {
         (phase.seconds, phase.source, phase.reason) = (time.seconds, time.source, time.reason);
     }
 
-    /// All pods that run ranks, except the one that launches.
+    /// Sets the activity of all pods that run ranks, except the pod that starts the ranks.
     pub fn set_others(&mut self, state: State, does: &str) {
         self.set(&[(Victim, state, does), (Others, state, does)]);
     }
 
-    /// The training after a fault, in which all pods stay as they are.
+    /// Adds the training after a fault, without a change of what the pods do.
     pub fn add_again(&mut self, text: &str) {
         self.again = Some(self.phases.len());
         self.add(Kind::Train, "Train", Time::of("trained"), text, Vec::new());
@@ -325,7 +326,7 @@ impl<'a> Story<'a> {
         self.clock.unwrap_or_default().saturating_sub(queued)
     }
 
-    /// The text of the training after a fault.
+    /// The text for the phase of training after a fault.
     pub fn continues(&self) -> &'static str {
         if self.facts.has_volume {
             "The program starts from its beginning and loads its last checkpoint. It repeats the work since then."
@@ -334,12 +335,13 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// The training has ended: the GPUs are released.
+    /// Adds the phases after a successful training, in which the GPUs are released.
     pub fn completes(&mut self) {
         self.release("trained", "Complete", "The training has succeeded.");
     }
 
-    /// The run ends with this last line in its log.
+    /// Adds the phases in which the run ends. `line` is the last line of its log, and `end` is the title of the last
+    /// phase.
     pub fn release(&mut self, line: &str, end: &str, text: &str) {
         let facts = self.facts;
         if facts.keeps_workers {
@@ -391,14 +393,15 @@ impl<'a> Story<'a> {
         self.add(Kind::End, end, Time { source: Source::Person, ..Time::open(reason) }, &rest, Vec::new());
     }
 
-    /// The roles of this run's pods that run.
+    /// The roles of the pods of this run that still run.
     fn alive(&self) -> Vec<Role> {
         let is_alive = |state| !matches!(state, State::Absent | State::Dead);
         let pods = self.lanes.iter().zip(&self.now).filter(|(_, now)| is_alive(now.state)).map(|((role, _), _)| *role);
         pods.filter(|role| !matches!(role, NewHead | NewWorkers)).collect()
     }
 
-    /// Sets the headline, if the ranks run again: the sum of the bounds, and what the chaos bench measured.
+    /// If the ranks run again, sets the headline, which names the sum of the times until then. Also adds a note with
+    /// the time that the chaos bench measured.
     pub fn summarize(&mut self, what: &str) {
         let (Some(fault), Some(again)) = (self.fault, self.again) else { return };
         let phases = &self.phases[fault..again];
@@ -409,7 +412,7 @@ impl<'a> Story<'a> {
             None => format!("{what}: the ranks run again within {}.", duration(total)),
         };
         let facts = self.facts;
-        // The jobs of the bench are not elastic, and use mpirun.
+        // The kinds of jobs in `measured.txt`, and `elastic`, for which the bench has no measurements.
         let kind_of_job = match facts.pods {
             Pods::Agents => "agents",
             _ if facts.min_workers.is_some() => "elastic",
@@ -418,7 +421,9 @@ impl<'a> Story<'a> {
             Pods::Indexed => "job",
         };
         let found = self.scenario.fault().and_then(|fault| measured(fault, kind_of_job));
-        // In the bench, a job loses pods again and again, and its back-off grows. A hang depends on the time limit.
+        // The measurement is left out if the job of the bench is not comparable. In the bench, a job loses pods again
+        // and again, so its back-off grows and may be longer than here. The time of a hang depends on
+        // `lifecycle.stall`.
         let is_alike = |most: &str| {
             most.split('.').next().and_then(|whole| whole.parse().ok()).is_some_and(|most: u64| most < total)
         };
@@ -429,17 +434,18 @@ impl<'a> Story<'a> {
     }
 }
 
-/// The unit of what a run holds.
+/// The unit for the resources that a run holds.
 fn unit(facts: &Facts) -> &'static str {
     if facts.gpus_workers + facts.gpus_spares > 0 { "GPU" } else { "pod" }
 }
 
-/// A time of a field: `30 min (`lifecycle.startTimeout`)`.
+/// A time and the field that sets it: `30 min (`lifecycle.startTimeout`)`.
 pub fn named(seconds: u64, field: &str) -> String {
     format!("{} (`{field}`)", duration(seconds))
 }
 
-/// The index of the worker to which something happens: not that of the pod that launches, if there is another one.
+/// The index of the worker that has the fault. If there are several workers, it is not 0, because pod 0 may be the pod
+/// that starts the ranks.
 pub fn victim(facts: &Facts) -> u32 {
     u32::from(facts.workers > 1)
 }
@@ -453,7 +459,7 @@ fn lanes(facts: &Facts, scenario: Scenario) -> Vec<(Role, Lane)> {
     let lane = |role, name: String, gpus, pods| (role, Lane { name, holds: holds(gpus, pods) });
     let worker = if has_launcher { "worker" } else { "pod" };
     let mut lanes = Vec::new();
-    // The workers that no other lane shows.
+    // The workers, and their GPUs, that no lane shows yet.
     let (mut rest, mut gpus) = (facts.workers, all);
     if has_launcher {
         lanes.push(lane(Head, "launcher".to_owned(), launcher, 1));

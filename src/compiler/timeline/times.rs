@@ -23,7 +23,7 @@ pub enum Source {
     Example,
     /// The time depends on Horovod or torchrun.
     Program,
-    /// Until a person acts.
+    /// The time ends when a person acts.
     Person,
 }
 
@@ -54,12 +54,12 @@ impl Time {
         Self { seconds: Some(seconds), source: Source::Spec, reason: format!("`{field}` sets this time.") }
     }
 
-    /// Something that only a person ends.
+    /// A time that only a person ends.
     pub fn open(reason: &str) -> Self {
         Self { seconds: None, source: Source::Person, reason: reason.to_owned() }
     }
 
-    /// The same with another number of seconds.
+    /// A copy with another number of seconds.
     pub fn lasting(self, seconds: u64) -> Self {
         Self { seconds: Some(seconds), ..self }
     }

@@ -20,7 +20,7 @@ pub fn flow(value: &Json) -> String {
     }
 }
 
-/// A text as an item of a YAML flow list.
+/// Writes a text as an item of a YAML flow list, in quotes if needed.
 pub fn quoted(text: &str) -> String {
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-=:".contains(c)) && !text.ends_with(':');
     let start = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/')

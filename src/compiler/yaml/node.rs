@@ -15,8 +15,8 @@ pub struct Node {
 /// The kind of a value.
 #[derive(Debug, Clone)]
 pub enum Kind {
-    /// A scalar. `text` is its value without quotes. `plain` is true if it was written without quotes or a tag, so that its
-    /// text decides its type.
+    /// A scalar. `text` is its value without quotes. `plain` is true if it was written without quotes or a tag, so that
+    /// its type depends on its text.
     Scalar {
         text: String,
         plain: bool,
@@ -121,8 +121,8 @@ impl Node {
         }
     }
 
-    /// The same value without spans. A scalar that is a [`Trap`](super::Trap) becomes a string. Specs do not contain any at
-    /// this point, because validation reports them.
+    /// The value as JSON, without spans. A scalar that is a [`Trap`](super::Trap) becomes a string. Valid specs contain
+    /// no traps, because validation reports them.
     pub fn to_json(&self) -> Json {
         match &self.kind {
             Kind::List(items) => Json::Array(items.iter().map(Node::to_json).collect()),

@@ -8,7 +8,7 @@ use super::scalar::{Scalar, Trap};
 use super::syntax_hints::{self, Mistake};
 use crate::problem::{Problem, Span, codes};
 
-/// The maximum nesting depth. No spec is as deep; the limit bounds the recursion.
+/// The maximum nesting depth. No spec is nested so deeply. The limit keeps the recursion from using up the stack.
 pub const MAX_DEPTH: usize = 48;
 /// The maximum number of values in one document. The values behind an alias count each time the alias is used.
 const MAX_NODES: usize = 100_000;
@@ -57,8 +57,8 @@ pub struct Unreadable;
 
 /// Parses the document in `text`, which starts at byte `span.start` of the source `span.source`.
 ///
-/// Returns `Ok(None)` if the document is empty or has only comments, and `Err` if it cannot be parsed. Problems are added to
-/// `problems` in both cases: after `Ok`, problems that do not prevent further checks.
+/// Returns `Ok(None)` if the document is empty or has only comments, and `Err` if it cannot be parsed. Problems are
+/// added to `problems` in both cases. Those after `Ok` do not prevent further checks.
 pub fn parse(text: &str, span: Span, problems: &mut Vec<Problem>) -> Result<Option<Node>, Unreadable> {
     let options = granit_parser::options! {
         emit_comments: false,
@@ -87,8 +87,8 @@ struct TreeBuilder<'t, 'p> {
     anchors: Vec<(usize, Node)>,
     /// The number of values so far.
     nodes: usize,
-    /// Whether a key was a list or a map. Validation would only report consequences of that, so the document counts as
-    /// unreadable.
+    /// Whether a key was a list or a map. If so, the document counts as unreadable, because validation would report
+    /// only consequences of this mistake.
     has_unreadable_key: bool,
     problems: &'p mut Vec<Problem>,
 }
@@ -216,8 +216,8 @@ impl<'t> TreeBuilder<'t, '_> {
         Ok(node)
     }
 
-    /// Whether a block scalar ends with the document and without a line break. The parser adds a line break to the value of
-    /// such a scalar, which has to be removed.
+    /// Whether a block scalar is at the end of a document that has no final line break. The parser adds a line break to
+    /// the value of such a scalar, and the caller must remove it.
     fn ends_mid_line(&self, span: Span) -> bool {
         let last = self.text.rsplit(['\n', '\r']).next().unwrap_or_default();
         span.end >= self.base.start + self.text.len() && !last.trim().is_empty()
@@ -255,7 +255,7 @@ impl<'t> TreeBuilder<'t, '_> {
                     let problems_before = self.problems.len();
                     let key = self.node(event, at, depth + 1)?;
                     if !matches!(key.kind, Kind::Scalar { .. }) {
-                        // Drop the problems inside it: the key itself is reported.
+                        // Drop the problems inside the key, because the key itself is reported.
                         self.problems.truncate(problems_before);
                     }
                     (key, at)
@@ -371,8 +371,8 @@ impl<'t> TreeBuilder<'t, '_> {
     }
 }
 
-/// The end of a collection by its own brackets. A block collection has no brackets; the caller takes the end of its last value
-/// instead.
+/// The end of a list or map in brackets. In block style there are no brackets, and the caller uses the end of the last
+/// value.
 fn flow_end(start: Span, last: Span) -> usize {
     if start.end > start.start { last.end } else { start.end }
 }

@@ -6,8 +6,8 @@ use memchr::{memchr, memmem, memrchr};
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
-/// Whether a character ends a line for some YAML parser, or is not allowed in a line: the control characters, and the two line
-/// separators of YAML 1.1.
+/// Whether some YAML parser ends a line at a character or forbids it in a line. This is true for control characters and
+/// for the two line separators of YAML 1.1.
 pub fn ends_line(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }

@@ -79,7 +79,7 @@ fn find_template(line: &str) -> Option<(usize, &'static str)> {
     let closed = [("{{", "}}"), ("{%", "%}"), ("<%", "%>")];
     closed.into_iter().find_map(|(open, close)| {
         let at = line.find(open)?;
-        // `{{` also begins a map whose key is a map; a template has a space, a dash or a dot behind it.
+        // `{{` also begins a map whose key is a map. In a template, a space, a dash or a dot follows.
         let is_template = line[at + 2..].starts_with([' ', '-', '.', '%']) && line[at..].contains(close);
         is_template.then_some((at, open))
     })

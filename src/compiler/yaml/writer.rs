@@ -19,8 +19,8 @@ pub fn to_yaml<T: Serialize + ?Sized>(value: &T, out: &mut String) {
     value.serialize(document).expect("keys of objects are strings");
 }
 
-/// YAML parsers need not recognise a longer text as the key of a line, so longer keys are written as `? key`. The limit of
-/// the YAML specification is 1024 characters.
+/// The longest key that is written as `key:`. Longer keys are written as `? key`, because YAML allows at most 1024
+/// characters before the colon.
 const LONGEST_KEY: usize = 1000;
 
 /// A text that is the same in every document, such as a script. It is formatted once per indentation and then copied, which
@@ -67,7 +67,7 @@ enum Place {
     Key,
     /// `- `, which starts at `column`.
     Dash,
-    /// Nothing, because the node is itself a key. It starts at `column`.
+    /// Nothing, because the node is a key itself. The key starts at `column`.
     Name,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Node<'a> {
         Ok(Block { node: self, column, empty: true })
     }
 
-    /// Starts a list. Its items are in the column of its key, but indented below a dash.
+    /// Starts a list. Below a key, its items are not indented. Below a dash, they are.
     fn list(self) -> Result<Block<'a>, Error> {
         self.refuse_key()?;
         let column = if self.place == Place::Dash { self.column + 2 } else { self.column };
@@ -127,8 +127,8 @@ impl<'a> Node<'a> {
     }
 }
 
-/// A map or a list while it is written. Nothing is written before its first child, so that an empty one can become `{}` or
-/// `[]`.
+/// A map or a list while it is written. Nothing is written before the first child, so that an empty map or list can
+/// become `{}` or `[]`.
 struct Block<'a> {
     node: Node<'a>,
     column: usize,

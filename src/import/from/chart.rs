@@ -1,8 +1,8 @@
 //! Imports values of the chart stable/horovod, of its successor in Horovod's repository, and of the elastic chart that
 //! is derived from it.
 //!
-//! All three create workers and one more pod, the master or driver. That pod is the first host in the hostfile, with
-//! one slot like the others.
+//! All three charts create workers and one further pod, the master or driver, which is called the leader below. The
+//! leader is the first host in the hostfile. Like each worker, it has one slot.
 
 use crate::field;
 use serde_json::json;
@@ -56,7 +56,7 @@ fn name(values: &Node, context: &mut Context<'_>) {
     context.outcomes.settle(node, verdict, "metadata.name", how);
 }
 
-/// Imports the image of the workers, `repository:tag`, and that of the leader if it differs.
+/// Imports the image of the workers, `repository:tag`, and the image of the leader if it is another one.
 fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>) {
     let own = match (system, leader) {
         (System::StableHorovod, "master") => ("uber/horovod", "0.12.1-tf1.8.0-py3.5"),
@@ -90,7 +90,7 @@ fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>
 
 fn image(values: &Node, who: &str, (repository, tag): (&str, &str)) -> String {
     let node = values.get(who).and_then(|node| node.get("image"));
-    // Some files have the whole name in one field.
+    // Some files have the whole name of the image in one field.
     if let Some(whole) = node.and_then(text) {
         return whole;
     }

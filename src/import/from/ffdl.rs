@@ -1,5 +1,5 @@
-//! Imports a manifest of FfDL: learners that run the command of one framework, with a bucket for the data and a bucket
-//! for the results.
+//! Imports a manifest of FfDL. FfDL's workers are called learners. They run the command of one framework, with a bucket
+//! for the data and a bucket for the results.
 
 use crate::field;
 use serde_json::{Map, Value as Json, json};
@@ -94,7 +94,7 @@ fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
     gpus
 }
 
-/// Converts a size such as `1Gb`, `16000MiB` or `2 GB`. Units with an `i` are binary, those without it decimal.
+/// Converts a size such as `1Gb`, `16000MiB` or `2 GB`. Units with an `i` are binary, units without an `i` are decimal.
 fn size(text: &str) -> Option<String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -204,7 +204,8 @@ fn program(line: &str, node: Option<&Node>, context: &mut Context<'_>) {
     }
 }
 
-/// Reports what learners have and pods lack: the variables that FfDL sets, and the permission to install software.
+/// Reports what FfDL's learners have and khorovod's pods lack: the variables that FfDL sets, and the permission to
+/// install software.
 fn lacking(node: Option<&Node>, context: &mut Context<'_>) {
     let span = node.map_or(context.whole, |node| node.span);
     let Some(command) = context.spec.get(field::COMMAND).and_then(Json::as_str).map(str::to_owned) else { return };

@@ -19,7 +19,7 @@ use khorovod_compiler::yaml::{Entry, Node};
 
 pub use stream::{BESIDE, stream};
 
-/// Parts of paths that comments leave out.
+/// Parts of the paths of old fields, and their replacements. They shorten the comments in the new spec.
 pub const LONG: &[(&str, &str)] =
     &[("spec.mpiReplicaSpecs.", ""), (".template.spec.containers[0]", ""), (".template.spec", "")];
 
@@ -230,7 +230,7 @@ fn images(launcher: &Replica<'_>, worker: &Replica<'_>, context: &mut Context<'_
     }
 }
 
-/// Imports the fields of a replica spec that are not in the pod spec of its template.
+/// Imports the fields of a replica spec except the pod spec. `leads` is true for the replica spec of the launcher.
 fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
     let get = |key: &str| spec.and_then(|spec| spec.get(key));
     let lacks_pod = no_launcher_pod(context).filter(|_| leads);
@@ -275,7 +275,7 @@ fn on_pods(context: &mut Context<'_>, field: &str, entry: &Entry, leads: bool) {
     over_pods(context, &format!("/metadata/{field}"), entry, value.into(), leads);
 }
 
-/// Imports a field that the spec does not have, as a patch of the pods.
+/// Imports a field for which the spec has no field, as a patch of the pods.
 fn over_pods(context: &mut Context<'_>, path: &str, entry: &Entry, value: Json, leads: bool) {
     let target = json!({"kind": "Pod", "name": if leads { "*-launcher" } else { "*-worker" }});
     context.spec.patch(&target, path, &entry.key, value);

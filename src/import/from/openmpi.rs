@@ -82,7 +82,7 @@ fn beside(command: &str, node: &Node, context: &mut Context<'_>) {
     }
 }
 
-/// Reads a list, or a text that contains one, as `ks param set` accepts it.
+/// Reads a list, or a text that contains a list, because `ks param set` accepts both.
 fn list<'n>(node: Option<&'n Node>, context: &mut Context<'_>) -> Option<Cow<'n, Node>> {
     let node = node?;
     let Some(written) = text(node) else { return Some(Cow::Borrowed(node)) };

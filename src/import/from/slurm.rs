@@ -40,19 +40,19 @@ use khorovod_compiler::problem::Span;
 use resources::Resources;
 use script::Part;
 
-/// The image of a script that names none.
+/// The image in the new spec if neither the script nor the command line names one.
 const IMAGE: &str = "example.org/name-your-image:1";
 
 /// A line that prepares the environment.
 #[derive(Default)]
 struct Setup {
     text: String,
-    /// The variable that it sets. None if the line has another effect, too.
+    /// The variable that the line sets. None if the line has another effect too.
     name: Option<String>,
     /// The value of the variable, if that is plain text.
     value: Option<String>,
     row: usize,
-    /// The folder to which the line changes, if that is all it does and the folder is plain text.
+    /// The folder to which the line changes, if the line does nothing else and the folder is plain text.
     folder: Option<String>,
     /// The changes that the line makes in its shell.
     effects: Effects,
@@ -71,20 +71,21 @@ impl Setup {
     }
 }
 
-/// An outcome: the row of a line or an option, the verdict, the fields of the spec, and a note.
+/// An outcome: the row of a line or an option in the report, the verdict, the fields of the spec, and a note.
 type Said = (usize, Verdict, String, String);
 
-/// The state of an import before the options of a step are read.
+/// The state of an import before the options of the srun that starts the ranks are read. See
+/// [`Script::forget_step`](verbatim).
 struct BeforeStep {
     resources: Resources,
     nodes: Vec<usize>,
     tasks: Vec<usize>,
-    /// The number of recorded outcomes, and of rows.
+    /// The number of outcomes that were recorded, and the number of rows.
     said: usize,
     rows: usize,
 }
 
-/// The state of an import.
+/// The state of an import. A row is the index of a line or an option in the report of the import.
 struct Script<'t, 'd, 'o> {
     text: &'t str,
     span: Span,
@@ -94,30 +95,30 @@ struct Script<'t, 'd, 'o> {
     setup: Vec<Setup>,
     /// Environment variables of the job: the name, the value and the row.
     env: Vec<(String, String, usize)>,
-    /// The values of variables, by the assignments that were read.
+    /// The variables that the lines so far have set, and their values.
     variables: Vec<(String, String)>,
-    /// Variables that hold several words of a launch: `texts` has them with other variables replaced by their values,
-    /// `written` as the script has them.
+    /// Variables that hold several words of the line that starts the ranks. In `texts`, other variables in a value are
+    /// replaced by their values; in `written`, a value is as in the script.
     texts: launch_pieces::Known,
     written: launch_pieces::Known,
     /// Options of sbatch, and their rows.
     args: Vec<(String, usize)>,
-    /// Options that gave each task GPUs of its own, their places and rows.
+    /// Options with which Slurm gave each task its own GPUs, their places and rows.
     bound: Vec<(String, Span, usize)>,
     image: Option<String>,
     /// The line that starts the ranks, its place and its row.
     launch: Option<(Srun, Span, usize)>,
-    /// The text of that line in the script, without the words that cannot be imported.
+    /// The text, in the script, of the line that starts the ranks.
     launch_text: String,
-    /// Whether a line starts ranks with a launcher.
+    /// Whether any line of the script starts ranks with a launcher.
     starts: bool,
-    /// Whether the whole script is the command.
+    /// Whether the whole script is the command of the new job.
     stands: bool,
     /// Whether torchrun starts the ranks of the new job, although srun starts them in the script.
     by_agents: bool,
     /// Why the whole script has to be the command.
     whole: Option<String>,
-    /// The first value of a job array, the second, and the row of the option.
+    /// The first value of the job array, the second one, and the row of the option.
     array: Option<(String, Option<String>, usize)>,
     /// How many jobs of the array may run at a time: the number after `%`.
     array_limit: Option<String>,
@@ -125,12 +126,13 @@ struct Script<'t, 'd, 'o> {
     traps: Vec<String>,
     /// Options of the srun that starts the ranks, and their rows.
     steps: Vec<(String, usize)>,
-    /// The state before the options of that srun were read.
+    /// The state before these options were read.
     before_step: Option<BeforeStep>,
     mpi: Option<String>,
     /// The command of `--wrap`, and its row.
     wrap: Option<(String, usize)>,
-    /// Rows of options that set the number of nodes, the number of tasks, and variables.
+    /// The rows of options that set the number of nodes (`nodes`), the number of tasks (`tasks`) and variables
+    /// (`exported`).
     nodes: Vec<usize>,
     tasks: Vec<usize>,
     exported: Vec<usize>,
@@ -139,7 +141,7 @@ struct Script<'t, 'd, 'o> {
     /// Variables whose values are unknown, because conditions, loops or functions set them.
     changing: BTreeSet<String>,
     parts: &'t [Part],
-    /// The start of each part that has a row, and the row.
+    /// For each part of the script that has a row: the byte offset of the part, and the row.
     rows: Vec<(usize, usize)>,
     said: Vec<Said>,
 }
@@ -151,7 +153,8 @@ pub fn read(text: &str, span: Span, context: &mut Context<'_>) {
         return;
     }
     let plain = |part: &Part| matches!(part.kind, script::Kind::Command);
-    // The order of modules matters. If one line needs another command of `module`, all of them stay in the setup.
+    // The order of `module` commands matters. If one of them is not a plain `module load`, all of them stay in the
+    // setup.
     let simple = parts
         .iter()
         .filter(|part| plain(part))
@@ -204,8 +207,9 @@ pub fn read(text: &str, span: Span, context: &mut Context<'_>) {
     script.close();
 }
 
-/// Returns the variables that are set by loops, conditions, functions and other lines that are not plain assignments. A
-/// line with `unset` alone is not among them: the import follows it.
+/// Returns the variables that are set by loops, conditions, functions and other lines that are not plain assignments.
+/// Variables of a line that only unsets variables are not included, because [`Script::unset`](commands) handles such
+/// lines.
 fn changing(text: &str, parts: &[Part]) -> BTreeSet<String> {
     let changing = parts.iter().filter(|part| {
         let plain = || {
@@ -224,7 +228,7 @@ impl Script<'_, '_, '_> {
         Span { start: part.place.start, end: part.place.end, ..self.span }
     }
 
-    /// Returns the first place of a text in the script.
+    /// Returns the place where a text first occurs in the script.
     fn place(&self, text: &str) -> Span {
         let start = self.span.start + self.text.find(text).unwrap_or_default();
         Span { start, end: start + text.len(), ..self.span }

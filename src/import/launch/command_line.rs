@@ -15,7 +15,7 @@ use khorovod_compiler::job;
 pub enum Line {
     /// One launcher that starts one program.
     Launch(Box<Launch>),
-    /// Anything else, which runs unchanged. The text is the reason, for the report.
+    /// Any other line, which runs unchanged. The text is the reason, for the report.
     Script(String),
 }
 
@@ -145,8 +145,8 @@ impl Launch {
     fn take(&mut self, line: &str, mut words: &[Word]) -> Result<(), String> {
         while let Some((word, rest)) = words.split_first() {
             if !word.text.starts_with('-') || word.text == "--" {
-                // This word is the program. If it is a variable and a Python program follows, it may contain options
-                // instead, which only a shell can expand.
+                // This word is the program, unless it is a variable and a Python program follows. Then the variable may
+                // contain options, and only a shell can expand it.
                 if word.expands && rest.iter().any(|word| word.text.contains(".py") || word.text == "-m") {
                     return Err(format!("`{}` needs a shell", word.text));
                 }
@@ -167,8 +167,8 @@ impl Launch {
         Ok(())
     }
 
-    /// Adds `python -u`, with which torchrun, deepspeed and accelerate start the program: `spec.command` contains the
-    /// program and its interpreter.
+    /// Adds `python -u` to the program. torchrun, deepspeed and accelerate add it themselves, but `spec.command` must
+    /// contain the interpreter.
     fn python(&self, program: Json) -> Json {
         if self.whole || !matches!(self.kind, "torchrun" | "deepspeed" | "accelerate") {
             return program;

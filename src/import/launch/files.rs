@@ -29,9 +29,9 @@ pub fn words(text: &str) -> Vec<String> {
     let words = plain.split(|c: char| c.is_whitespace() || "`=,:;(<>|&".contains(c));
     // In `$(pwd)/a`, the path does not begin at the slash.
     let end = |word: &str| match word.contains("${") {
-        // `${ROOT}/a` has both brackets.
+        // `${ROOT}/a`: the closing bracket belongs to the word.
         true => word.to_owned(),
-        // `:-/data}` is the end of `${DATA:-/data}`.
+        // `:-/data}` is the end of `${DATA:-/data}`: the bracket does not belong to the path.
         false => word.trim_end_matches([')', '}']).trim_start_matches('-').to_owned(),
     };
     let path =

@@ -1,4 +1,4 @@
-//! The options of the launchers: how many words each takes, and its meaning in a spec.
+//! The options of the launchers: how many words follow each option, and its meaning in a spec.
 
 use crate::field;
 use serde_json::{Value as Json, json};
@@ -34,14 +34,14 @@ pub enum Meaning {
     MapBy,
     /// Options of mpirun, in an option of horovodrun.
     MpiArgs,
-    /// khorovod does it by default. The text is the reason.
+    /// It is not needed, because khorovod does the same by default. The text is the reason.
     Ours(&'static str),
     /// It cannot be imported. The text is the reason, and what to do.
     Gone(&'static str),
     /// The program is a Python module.
     Module,
     Whole,
-    /// It stays an option of the launcher.
+    /// It remains an option of the launcher.
     Stays,
 }
 
@@ -170,7 +170,8 @@ pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
     };
     let kind = |name: &str| match name {
         "mpirun" | "mpiexec" | "mpiexec.hydra" | "mpirun.hydra" | "orterun" | "prterun"
-        // `ibrun` is the launcher of the TACC clusters. Debian adds the name of the MPI to the name of each launcher.
+        // `ibrun` is the launcher of the TACC clusters. Debian adds the name of the MPI implementation to the name of
+        // each launcher.
         | "ibrun" | "mpirun.openmpi" | "mpiexec.openmpi" | "mpirun.mpich" | "mpiexec.mpich" => Some("mpirun"),
         "horovodrun" => Some("horovodrun"),
         "torchrun" | "torch.distributed.run" | "torch.distributed.launch" => Some("torchrun"),

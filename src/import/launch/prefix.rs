@@ -5,9 +5,9 @@ use crate::shell::{self, Joint, words};
 /// A command before the launch.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<'l> {
-    /// Creates folders, which any rank can do.
+    /// Creates folders. The ranks can run it instead of the launcher.
     Makes(&'l str),
-    /// Waits, for workers that have not started.
+    /// Waits until workers have started.
     Waits(&'l str),
     /// Prints something.
     Says(&'l str),

@@ -15,7 +15,7 @@ pub fn program(line: &str) -> Json {
     }
 }
 
-/// Returns a program as shell text: a text as it is, and words with their quotes.
+/// Returns a program as shell text. A text is returned unchanged, and words are quoted.
 pub fn as_text(program: &Json) -> Option<String> {
     match program {
         Json::String(text) => Some(text.clone()),

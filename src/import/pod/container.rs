@@ -93,7 +93,7 @@ fn ports(context: &mut Context<'_>, node: &Node) {
     context.needless(node, "it is empty");
 }
 
-/// Imports a field that workers and launcher have separately in the old file, and that the spec has once for all pods.
+/// Imports a field that the old file has for the workers and for the launcher, but the spec has only once for all pods.
 /// The value that is imported first is used.
 fn once(context: &mut Context<'_>, node: &Node, to: &str, value: Json) {
     match context.spec.get(to) {
@@ -302,7 +302,8 @@ pub fn volumes(context: &mut Context<'_>, pod: Option<&Node>, container: Option<
     }
 }
 
-/// Records whether a volume or a mount of the launcher is storage that the workers also have.
+/// Records the outcome of a volume or a mount of the launcher. It is lost, unless the new job mounts storage at the
+/// same path.
 fn as_workers(context: &mut Context<'_>, node: &Node, mount: &Node) {
     let path = mount.get("mountPath").and_then(text);
     match path.is_some_and(|path| mounted(context, &path)) {

@@ -43,12 +43,12 @@ impl Filled {
         Self(parts)
     }
 
-    /// Returns it as shell text, for the script of `sh -c`.
+    /// Returns the expanded word as shell text, for the script of `sh -c`.
     pub fn text(&self) -> String {
         self.0.iter().map(Part::text).collect()
     }
 
-    /// Returns it as one word of a shell.
+    /// Returns the expanded word as one word of a shell.
     pub fn word(&self) -> String {
         match self.0.as_slice() {
             [Part::Text(text)] => word(text),
@@ -71,7 +71,8 @@ impl Filled {
 pub const REFERS: &str = "Kubernetes inserts another variable here, but a value of spec.env is literal: compute it in the command, as in `export A=$B/c`";
 
 /// Expands the value of an environment variable as the kubelet does: `$$` becomes `$`, and `$(NAME)` stays if no
-/// variable NAME exists. Returns None if one exists, because a value of `spec.env` cannot refer to another variable.
+/// variable NAME exists. Returns None if a variable NAME exists, because a value of `spec.env` cannot refer to another
+/// variable.
 pub fn literal(value: &str, exists: impl Fn(&str) -> bool) -> Option<String> {
     let (mut made, mut rest) = (String::new(), value);
     while let Some(at) = rest.find('$') {

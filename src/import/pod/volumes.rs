@@ -188,8 +188,8 @@ fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path
     context.kept(mount, field::CODE_MOUNT_PATH);
 }
 
-/// Reports that relative paths of the command no longer begin in the image's directory, because ranks start where
-/// `spec.code` is mounted.
+/// Reports that relative paths in the command no longer refer to the image's working directory, because the ranks start
+/// in the folder of `spec.code`.
 pub fn tell_of_start(context: &mut Context<'_>, text: &str) {
     let get = |path: &str| context.spec.get(path);
     let Some(path) = get(field::CODE_MOUNT_PATH).and_then(Json::as_str).filter(|_| get(field::WORKING_DIR).is_none())
@@ -209,7 +209,7 @@ fn size(node: &Node) -> Option<String> {
     text(node).filter(|size| Quantity::parse(size).is_some())
 }
 
-/// Imports the volume at `/dev/shm`, which every pod of khorovod has.
+/// Imports the volume at `/dev/shm`. Every pod of khorovod has such a volume.
 fn memory(context: &mut Context<'_>, volume: &Node, mount: &Node, kind: &Entry) {
     let limit = kind.value.get("sizeLimit").filter(|_| kind.key == "emptyDir");
     match limit.and_then(|node| Some((node, size(node)?))) {

@@ -28,7 +28,7 @@ pub struct Effects {
 const DECLARE: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
 const READ: &[&str] = &["read", "mapfile", "readarray", "getopts"];
 
-/// Returns what the statements of a text change.
+/// Returns the changes that the statements of a text make in the shell.
 pub fn effects(text: &str, statements: &[Statement]) -> Effects {
     let mut effects = Effects::default();
     for statement in statements {
@@ -38,7 +38,7 @@ pub fn effects(text: &str, statements: &[Statement]) -> Effects {
 }
 
 impl Effects {
-    /// Returns these effects together with the effects of later statements.
+    /// Adds the effects of later statements to these effects.
     pub fn with(mut self, other: Self) -> Self {
         self.sets.extend(other.sets);
         self.arrays.extend(other.arrays);

@@ -25,7 +25,7 @@ pub struct Lexer<'t> {
 /// substitution. The parser passes this function to the lexer, so that the lexer does not depend on the parser.
 pub type Substitution = fn(&str, usize, usize, &Sums) -> Result<(Vec<Statement>, usize), Failure>;
 
-/// The byte offsets of each `((` that a `))` closes. These are arithmetic; any other `((` begins a subshell in a
+/// The byte offsets of each `((` that a `))` closes. These are arithmetic. Any other `((` begins a subshell within a
 /// subshell.
 pub type Sums = Rc<HashSet<usize>>;
 
@@ -37,7 +37,7 @@ pub fn sums(text: &str) -> Sums {
             b'(' => open.push(at),
             b')' => {
                 let start = open.pop();
-                // The inner pair ended one byte before.
+                // The inner pair of parentheses ended one byte before the outer pair.
                 if let (Some(start), Some((inner, end))) = (start, closed)
                     && inner == start + 1
                     && end + 1 == at

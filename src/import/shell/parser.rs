@@ -9,7 +9,7 @@ use super::token::{
 };
 use super::{DEEPEST, Failure, Script};
 
-/// Words that end a list of statements within a compound command, if they are where a command may begin.
+/// Words that end a list of statements within a compound command, if they occur where a command may begin.
 const CLOSERS: &[&str] = &["then", "do", "done", "fi", "elif", "else", "esac", "}"];
 
 /// Parses a text. It never fails: see [`CommandKind::Unknown`].
@@ -83,7 +83,8 @@ impl<'t> Parser<'t> {
         Self { text, lexer: Lexer::new(text, at, depth, sums, substitution), tokens: Vec::new(), ahead: None, end: at }
     }
 
-    /// Marks text as not understood: up to the end of the line, or to the end of the text.
+    /// Marks text as not understood: up to the end of the line, or up to the end of the text if a quote or a compound
+    /// command does not end.
     fn unknown(&mut self, failure: Failure, script: &mut Script) {
         // Blanks, comments and line ends before the first word keep their own tokens.
         let mut start = self.lexer.at;

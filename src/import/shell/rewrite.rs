@@ -115,8 +115,8 @@ fn add<'s>(command: &'s Command, words: &mut Vec<&'s Word>) {
     }
 }
 
-/// Returns the variable of `$NAME`, `${NAME}`, `${NAME[@]}` or `${NAME[*]}`, and whether all elements of an array are
-/// meant.
+/// Returns the variable of `$NAME`, `${NAME}`, `${NAME[@]}` or `${NAME[*]}`, and whether the expansion has all elements
+/// of an array.
 pub fn reference(written: &str) -> Option<(&str, bool)> {
     let behind = written.strip_prefix('$')?;
     let Some(inner) = behind.strip_prefix('{') else {
@@ -131,7 +131,7 @@ pub fn reference(written: &str) -> Option<(&str, bool)> {
     }
 }
 
-/// Reads `${NAME:-…}` or `${NAME-…}`, which is the value of the variable if that has one. Returns the name.
+/// Reads `${NAME:-…}` or `${NAME-…}`, an expansion with a default. Returns the name of the variable.
 pub fn with_default(written: &str) -> Option<&str> {
     let inner = written.strip_prefix("${")?;
     let name = &inner[..name_length(inner)];
@@ -139,8 +139,8 @@ pub fn with_default(written: &str) -> Option<&str> {
     (!name.is_empty() && rest.trim_start_matches(':').starts_with('-') && rest.ends_with('}')).then_some(name)
 }
 
-/// Converts one word to the text that has the same value within double quotes. None if the text is more than one word,
-/// or if it depends on files or on a command between backquotes.
+/// Converts a word of a shell to text that has the same value if it is put within double quotes. None if the text is
+/// more than one word, or if it depends on files or on a command between backquotes.
 pub fn within_quotes(text: &str) -> Option<String> {
     let tokens = tokenize(text);
     let mut words = Vec::new();
@@ -196,8 +196,8 @@ fn literal(c: char, made: &mut String) {
     made.push(c);
 }
 
-/// Converts the text within double quotes to shell text without quotes. It has the words into which a shell splits the
-/// unquoted use of a variable with this value.
+/// Converts the text within double quotes to shell text without these quotes. The result has the words that an unquoted
+/// `$NAME` has if the variable has this value.
 pub fn without_quotes(inner: &str) -> String {
     let text = format!("\"{inner}\"");
     let tokens = tokenize(&text);

@@ -17,7 +17,7 @@ pub struct Token {
 pub enum TokenKind {
     /// Spaces and tabs between words.
     Blank,
-    /// A backslash and the line end behind it, between words: the command continues on the next line.
+    /// A backslash and the line end after it, between words: the command continues on the next line.
     Continuation,
     /// From `#` to the end of the line, without the line end.
     Comment,
@@ -188,8 +188,7 @@ impl Command {
         Some(all().next()?.span.start..all().last()?.span.end)
     }
 
-    /// Whether the command ends with a word or a parenthesis of its own, such as `fi` or `]]`, so that no separator has
-    /// to follow.
+    /// Whether the command has an end of its own, such as `fi` or `]]`, so that no separator has to follow.
     pub fn is_compound(&self) -> bool {
         matches!(self.kind, CommandKind::Compound { .. } | CommandKind::Function { .. } | CommandKind::Test { .. })
     }

@@ -9,7 +9,7 @@ use super::token::{Part, PartKind, TokenKind};
 /// One word of a simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plain {
-    /// Without its quotes.
+    /// The text of the word, without its quotes.
     pub text: String,
     /// Its place in the text.
     pub place: Range<usize>,

@@ -19,7 +19,8 @@ pub struct Cause {
 /// The longest reason that is printed.
 const LONGEST: usize = 300;
 
-/// The causes for which a run waits: first the launcher, then the workers, the most common reason first.
+/// The causes for which a run waits. The cause of the launcher comes first; the causes of the workers follow, the most
+/// common one first.
 pub fn causes(launch: &Launch<'_>, objects: &Objects) -> Vec<Cause> {
     if launch.condition(&["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"]).is_some() {
         return Vec::new();
@@ -66,7 +67,7 @@ pub fn causes(launch: &Launch<'_>, objects: &Objects) -> Vec<Cause> {
     found
 }
 
-/// Why a controller could not create pods, from its last event.
+/// Why the controller of an object could not create pods, from the last event about the object.
 fn not_created(objects: &Objects, kind: &str, name: &str) -> Option<String> {
     let event = last_event(objects, kind, name, &["FailedCreate"])?;
     let message = event.message.as_deref().unwrap_or_default();
@@ -164,8 +165,8 @@ fn unscheduled(pod: &Pod, objects: &Objects) -> String {
     }
 }
 
-/// The reasons in `0/3 nodes are available: 1 node(s) had untolerated taint {a: b}, 2 Insufficient cpu. preemption: …`, without
-/// numbers, which differ between pods.
+/// The reasons in `0/3 nodes are available: 1 node(s) had untolerated taint {a: b}, 2 Insufficient cpu. preemption: …`.
+/// The numbers are left out, because they differ between pods that wait for the same reason.
 fn scheduler_reason(message: &str) -> String {
     let reasons = message.split_once("nodes are available: ").map_or(message, |(_, rest)| rest);
     let reasons = reasons.split(". ").next().unwrap_or_default().trim_end_matches('.');

@@ -34,7 +34,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The progress, and the time that is left at the mean speed of all attempts.
+    /// The progress of the training. The time that is left is estimated from the mean speed of all attempts.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn progress(&self, now: Time) -> Option<Progress> {
         let step = self.step?;
@@ -60,17 +60,18 @@ pub struct Launch<'a> {
     pub sets: Vec<&'a StatefulSet>,
     /// All pods of the run, also those that have ended.
     pub pods: Vec<&'a Pod>,
-    /// The newest pod that launches.
+    /// The newest launcher pod, or in an Indexed Job the newest pod with index 0.
     pub launcher: Option<&'a Pod>,
     /// How many workers the spec asks for, including spares.
     pub wanted: u32,
     pub report: Option<Report>,
     /// Whether the workers stay when the run ends.
     pub keeps_workers: bool,
-    /// Whether the ranks run only while all pods do: torchrun, JAX and TensorFlow with a fixed number of pods. With the other
-    /// launchers, the launcher waits for the workers itself, and reports it.
+    /// Whether the ranks run only while all pods run, and no pod reports that it waits for the others: true for
+    /// torchrun, JAX and TensorFlow with a fixed number of pods. The other launchers wait for the workers and report
+    /// this state.
     pub needs_all_pods: bool,
-    /// The kind of a controller of another project that runs the job, and its name.
+    /// The kind and the name of the object by which a controller of another project runs the job, such as an MPIJob.
     pub other_controller: Option<(String, String)>,
     /// Whether only the pods are known: another controller runs the job, or this user may not read Jobs.
     pub has_only_pods: bool,
@@ -87,7 +88,7 @@ impl<'a> Launch<'a> {
         let sets: Vec<_> = objects.stateful_sets.iter().filter(|set| set.metadata.label(RUN) == run).collect();
         let pods: Vec<_> = objects.pods.iter().filter(|pod| pod.metadata.label(RUN) == run).collect();
         let is_launcher = |pod: &&&Pod| pod.metadata.label(COMPONENT) == "launcher" || pod.metadata.label(INDEX) == "0";
-        // Of two pods with the same age, the one that has not ended.
+        // If two pods have the same age, the one that has not ended counts as the newer one.
         let age = |pod: &&&Pod| (pod.metadata.creation_timestamp, !pod.has_ended());
         let launcher = pods.iter().filter(is_launcher).max_by_key(age).copied();
         let other_controller =
@@ -122,7 +123,7 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// The pods that are workers. In an Indexed Job, all pods are.
+    /// The pods that are workers. In an Indexed Job, every pod is a worker.
     pub fn workers(&self) -> impl Iterator<Item = &'a Pod> {
         self.pods.iter().copied().filter(|pod| self.is_indexed || pod.metadata.label(COMPONENT) == "worker")
     }
@@ -162,7 +163,8 @@ impl<'a> Launch<'a> {
         names.iter().find_map(|name| condition(conditions, name))
     }
 
-    /// The pod whose log explains the state: the launching one, unless it has not started and a worker has failed.
+    /// The pod whose log explains the state. It is the launcher, or, if the launcher has not started, a worker that has
+    /// failed.
     pub fn telling_pod(&self) -> Option<&'a Pod> {
         let has_failed = |pod: &&Pod| pod.container().is_some_and(|status| status.last_state.terminated.is_some());
         let launcher = self.launcher.filter(|pod| pod.has_started());
@@ -182,23 +184,24 @@ fn spec_of(objects: &Objects, job: &str) -> Option<serde_json::Value> {
     Some(serde_json::from_str::<serde_json::Value>(text).ok()?["spec"].take())
 }
 
-/// Whether each pod of a Job starts ranks of its own.
+/// Whether each pod of a Job starts its own ranks.
 fn has_agents(job: &Job) -> bool {
     job.spec.template.spec.containers.iter().any(|container| is_agent(&container.command))
 }
 
-/// The kind and the name of the object of another project that owns pods or Jobs of the run, or that will own them by the target
-/// of the run.
+/// The kind and the name of the object of another project that owns the pods or Jobs of the run. If no pod has such an
+/// owner, they follow from the target of the run. None for plain objects.
 fn controller(objects: &Objects, pods: &[&Pod], (job, run): (&str, &str)) -> Option<(String, String)> {
     let jobs = objects.jobs.iter().filter(|job| job.metadata.label(RUN) == run).map(|job| &job.metadata);
     let mut owners = jobs.chain(pods.iter().map(|pod| &pod.metadata)).flat_map(|meta| &meta.owner_references);
-    // The owner of a worker may be a StatefulSet, and that of a launcher a Job, which were deleted or cannot be read.
+    // A StatefulSet or a Job is khorovod's own owner, even if it is missing here because it was deleted or cannot be
+    // read.
     let is_other = |kind: &str| !matches!(kind, "StatefulSet" | "Job");
     let owner = owners.find(|owner| is_other(&owner.kind)).map(|owner| (owner.kind.clone(), owner.name.clone()));
     owner.or_else(|| {
         let target = objects.target(job).filter(|name| *name != targets::PLAIN.name())?.parse::<&dyn Target>().ok()?;
         let (kind, _) = target.facts().workload_kinds.last()?;
-        // The kind of Volcano is also one of Kubernetes.
+        // Volcano and Kubernetes both have a kind `Job`, so kubectl needs the API group too.
         let kind = if *kind == "Job" { format!("{kind}.{}", target.facts().api_group) } else { (*kind).to_owned() };
         Some((kind, format!("{job}-{run}")))
     })

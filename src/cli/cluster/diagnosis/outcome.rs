@@ -1,4 +1,4 @@
-//! The phase of a run, since when, and the sentence that describes it.
+//! Computes the phase of a run, when the phase began, and the sentence that describes it.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use super::launch::Launch;
 use super::{Phase, State, count, duration};
 use crate::cli::cluster::objects::{Pod, Terminated, Time, condition};
 
-/// After how many seconds without progress the sentence mentions it.
+/// If there was no progress for this many seconds, the sentence mentions it.
 const LONG_WITHOUT_PROGRESS: i64 = 600;
 
 /// Sets the phase, its beginning, the sentence and the exit code of a state.
@@ -77,7 +77,7 @@ fn phase(state: &mut State, launch: &Launch<'_>, now: Time) -> Found {
     }
 }
 
-/// The launcher does not run yet, or another one has to start.
+/// The state of a run whose launcher does not run: the first one has not started yet, or a further one has to start.
 fn not_launched(state: &State, launch: &Launch<'_>, since: Option<Time>) -> Found {
     let was_launched = launch.report.as_ref().is_some_and(|report| report.attempt.is_some_and(|attempt| attempt > 0));
     let (phase, word) = if was_launched { (Phase::Recovering, "recovering: ") } else { (Phase::Waiting, "") };
@@ -106,7 +106,8 @@ fn waiting_for(state: &State) -> String {
     }
 }
 
-/// `, attempt 2 of 4`, unless it is the first.
+/// The attempt as a phrase: `, attempt 2 of 4`. It is empty if no attempt was reported, or for a first attempt without
+/// retries.
 fn attempt(state: &State) -> String {
     match (state.attempt, state.failures, state.retries) {
         (Some(attempt), Some(failures), Some(retries)) if attempt == failures + 1 && retries > 0 => {
@@ -123,7 +124,7 @@ fn attempt(state: &State) -> String {
     }
 }
 
-/// The launching pod runs.
+/// The state of a run whose launcher, or first pod, runs.
 #[allow(clippy::cast_possible_truncation)]
 fn launched(state: &State, launch: &Launch<'_>, pod: &Pod, now: Time) -> Found {
     let started = pod.running_since();
@@ -158,7 +159,8 @@ fn launched(state: &State, launch: &Launch<'_>, pod: &Pod, now: Time) -> Found {
         }
         "saving" => (Phase::Saving, since, format!("saving a checkpoint{}", with(": "))),
         "uploading" => (Phase::Uploading, since, format!("uploading the S3 volumes{}", with(": "))),
-        // torchrun of the first pod has started, and waits for the others.
+        // With agents, the phase `training` begins when the agent of the first pod starts, although it still waits for
+        // the other pods.
         "training" if launch.needs_all_pods && !launch.are_all_started() => {
             let what = waiting_for(state);
             match state.last_end.as_deref().map(shorten) {
@@ -209,7 +211,7 @@ fn released(state: &State, launch: &Launch<'_>) -> String {
     }
 }
 
-/// The Job has ended.
+/// The state of a run whose Job has ended.
 fn ended(state: &mut State, launch: &Launch<'_>, is_complete: bool) -> Found {
     let names = ["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"];
     let end = launch.condition(&names);
@@ -242,7 +244,7 @@ fn ended(state: &mut State, launch: &Launch<'_>, is_complete: bool) -> Found {
     (phase, since, format!("{word}{code}: {said}{released}"))
 }
 
-/// The Job of the run does not exist.
+/// The state of a run whose Job does not exist.
 fn without_job(state: &mut State, launch: &Launch<'_>) -> Found {
     state.waits_for.clear();
     if state.is_released {
@@ -254,7 +256,7 @@ fn without_job(state: &mut State, launch: &Launch<'_>) -> Found {
     (phase, None, format!("stopped: its Job does not exist{released}{next}"))
 }
 
-/// Why another controller may have no pods.
+/// The sentence for a job that another controller runs and that has no pods.
 fn no_pods(launch: &Launch<'_>) -> String {
     let owner = launch.other_controller.as_ref().map_or(String::new(), |(kind, name)| {
         format!(": the {kind} {name} has not created any, or has deleted them after its end")

@@ -10,7 +10,7 @@ use super::*;
 /// The time 2026-11-26T07:00:00Z, in seconds since 1970.
 const NOW: i64 = 1_795_676_400;
 
-/// A time so many minutes before now.
+/// The time that many minutes before now.
 fn ago(minutes: i64) -> String {
     let of_day = 7 * 60 - minutes;
     let (day, of_day) = (26 + of_day.div_euclid(1440), of_day.rem_euclid(1440));
@@ -64,7 +64,7 @@ fn ended(kind: &str, reason: &str) -> Value {
     status
 }
 
-/// A pod that has not got a node.
+/// A pod that has no node yet.
 fn pod(name: &str, component: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "team-a", "labels": labels("abc", component),
         "creationTimestamp": ago(30), "ownerReferences": [{"kind": if component == "worker" { "StatefulSet" } else { "Job" }, "name": "x"}]},
@@ -172,7 +172,7 @@ fn state_of(items: &[Value]) -> State {
     diagnose(&objects(items), Subject { job: "gpt", namespace: None, run: None }, Time(NOW))
 }
 
-/// A phase and a sentence for each list of objects.
+/// Checks the phase and the sentence for each list of objects.
 fn check(cases: &[(&str, Vec<Value>, Phase, &str)]) {
     for (name, items, phase, message) in cases {
         let state = state_of(items);
@@ -631,7 +631,7 @@ fn several_runs() {
     assert_eq!((state.other_runs[0].run.as_str(), state.other_runs[0].phase), ("old", Phase::Failed));
     assert!(state.notes.is_empty(), "{:?}", state.notes);
 
-    // The old run is not superseded yet.
+    // The launcher of the old run has not ended yet.
     let mut trains = ready(launcher());
     trains["metadata"]["labels"]["khorovod.dev/run"] = json!("old");
     let items = [current("abc"), job("old", active()), trains, job("abc", active()), set(2)];
@@ -670,7 +670,7 @@ fn other_controllers() {
     let state = state_of(&[current("abc"), owned(ready(worker(0))), owned(ready(launcher()))]);
     assert_eq!(state.phase, Phase::Running);
     assert!(state.notes[0].starts_with("the MPIJob gpt runs this job"), "{:?}", state.notes);
-    // The pods of Volcano belong to a kind that Kubernetes has, too, and before the first pod there is no owner.
+    // Volcano's kind `Job` is also a kind of Kubernetes. Before the first pod exists, only the target names the kind.
     let annotated =
         |target: &str| with(current("abc"), "/metadata/annotations", json!({"khorovod.dev/target": target}));
     for (target, kind) in [("volcano", "Job.batch.volcano.sh"), ("trainjob", "TrainJob"), ("mpijob", "MPIJob")] {

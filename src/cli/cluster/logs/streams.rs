@@ -19,22 +19,22 @@ const BUFFER: usize = 1024;
 const AHEAD: usize = 16;
 /// How long to wait before a stream of a pod that still runs is opened again.
 const PAUSE: Duration = Duration::from_secs(2);
-/// Begins each line with its time.
+/// The option of kubectl that puts the time in front of each line.
 const TIMES: &str = "--timestamps";
 
 /// The log of a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
     pub pod: String,
-    /// The name that begins its lines, if several logs are printed.
+    /// The name to print in front of each line, if several logs are printed.
     pub name: String,
-    /// Whether it is that of the container before the current one.
+    /// Whether it is the log of the container before the current one.
     pub is_previous: bool,
     /// Whether the pod has ended, so that its log is complete.
     pub has_ended: bool,
 }
 
-/// A line, and the name that begins it; empty if there is none.
+/// The name to print in front of a line, which may be empty, and the line.
 type Line = (String, String);
 
 /// How far a log has been read: the time of its latest line, and how many lines with this time were read.
@@ -50,7 +50,7 @@ pub struct Streams<'a> {
     /// The words of the call, without the name of the pod.
     options: Vec<String>,
     most: usize,
-    /// Whether each line gets the name of its pod, also while only one pod has started.
+    /// Whether each line gets the name of its pod even while only one pod has started.
     pub names_all: bool,
     children: BTreeMap<String, Child>,
     /// The threads that read the output of the followed pods.
@@ -97,8 +97,8 @@ impl<'a> Streams<'a> {
         self.kubectl.start(&words)
     }
 
-    /// Starts a call that follows a log, from a position if some of it was read before. The API server takes whole seconds, so that
-    /// the first lines may have been read.
+    /// Starts a call that follows a log. If a part of the log was read before, it continues at that position. The API
+    /// server accepts only whole seconds, so the first lines may be lines that were read before.
     fn start_from(&self, log: &Log, from: &Position) -> Result<Child, Failure> {
         let is_again = !from.time.is_empty();
         let since = format!("--since-time={}", from.time);
@@ -143,8 +143,9 @@ impl<'a> Streams<'a> {
         Ok(lost)
     }
 
-    /// Starts to follow pods that are not followed yet. If the stream of a pod that still runs has ended, because its container
-    /// started again or the connection was lost, it is opened again, and continues behind the last line that was read.
+    /// Starts to follow pods that are not followed yet. If the stream of a pod that still runs has ended, because its
+    /// container started again or the connection was lost, it is opened again, and continues after the last line that
+    /// was read.
     pub fn follow(&mut self, logs: &[Log]) -> Result<(), Failure> {
         self.close_ended();
         for log in logs {
@@ -241,8 +242,8 @@ fn pass_on(
     });
 }
 
-/// Whether a word is a time as Kubernetes prints it: `2026-11-26T07:00:00.123456789Z`. Two times of a node are in the order of their
-/// texts, because all have nine decimals.
+/// Whether a word is a time as Kubernetes prints it: `2026-11-26T07:00:00.123456789Z`. All times have nine decimals, so
+/// comparing the texts of two times compares the times.
 fn is_time(word: &str) -> bool {
     let bytes = word.as_bytes();
     bytes.len() >= 20 && bytes[4] == b'-' && bytes[10] == b'T' && bytes[..4].iter().all(u8::is_ascii_digit)
@@ -265,7 +266,7 @@ fn each_line(stream: impl Read, mut take: impl FnMut(String) -> bool) {
 mod tests {
     use super::*;
 
-    /// The lines that come from a log, and the position behind them.
+    /// The new lines of a log, and the position after them.
     fn read(log: &str, from: &Position) -> (Vec<String>, Position) {
         let (sender, lines) = sync_channel(100);
         let position = Mutex::new(from.clone());
@@ -280,7 +281,8 @@ mod tests {
         let first = line(1, "a") + &line(2, "b") + &line(2, "c");
         let (lines, position) = read(&first, &Position::default());
         assert_eq!(lines, ["a", "b", "c"]);
-        // The server sends whole seconds again, with a line of the same time that is new.
+        // The server sends all lines from the beginning of the second again. One of them is new, although it has a time
+        // that was read before.
         let again = line(2, "b") + &line(2, "c") + &line(2, "d") + &line(3, "") + "no time\n";
         assert_eq!(read(&again, &position).0, ["d", "", "no time"]);
         // The container has started again.

@@ -1,5 +1,5 @@
-//! Finds values in a patch that were copied from rendered objects: names of one run, and fields that follow from the spec. They
-//! would stay as they are when the spec changes.
+//! Finds values in a patch that were copied from rendered objects: names of one run, and fields that follow from the
+//! spec. After a change of the spec, the patch would still set these old values.
 
 use serde_json::Value as Json;
 
@@ -11,7 +11,7 @@ use crate::plan::find_run_name;
 use crate::problem::Span;
 use crate::yaml::{Entry, Node};
 
-/// The first name of a run of this job in a patch, and its place.
+/// The first name in a patch that contains the name of a run of this job, and the place of this name.
 pub fn find_run<'n>(patch: &'n Node, job: &str) -> Option<(Span, &'n str)> {
     let of_entry = |entry: &'n Entry| {
         let value = entry.value.text().filter(|_| entry.key == RUN).map(|run| (entry.value.span, run));

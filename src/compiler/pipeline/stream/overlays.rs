@@ -78,7 +78,8 @@ impl Overlays {
         }
     }
 
-    /// Sets the namespace of a document without one. Reports another namespace, unless a setting chose it.
+    /// Sets the default namespace in a document that has no namespace. If the document has another namespace, adds a
+    /// note, unless `--set` or `--namespace` chose that namespace.
     fn apply_default_namespace(&self, default: &Node, document: &mut Node, problems: &mut Vec<Problem>) {
         let given = document.get("metadata").and_then(|metadata| metadata.get("namespace"));
         let (Some(given), Some(name)) = (given, default.text()) else {
@@ -111,8 +112,9 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Adds shell quotes to hints for `--set`. A shell removes the quotes in `--set env.LR="0.1"`, so if the fix of a problem is to
-    /// quote the value, the hint needs another pair. `first` is the index of the first problem to check.
+    /// Adds shell quotes to hints for `--set`. A shell removes the quotes in `--set env.LR="0.1"`. So if the fix of a
+    /// problem is to quote the value, the hint must put another pair of quotes around the whole setting. `first` is the
+    /// index of the first problem to check.
     pub(super) fn add_shell_quotes(&mut self, first: usize, overlays: &Overlays) {
         for problem in &mut self.problems[first..] {
             let Some(fix) = problem.fix.as_ref().filter(|fix| fix.text.starts_with('"')) else { continue };
@@ -126,7 +128,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Parses the expectations. A job is not compared with a file that has a problem.
+    /// Parses the expectations. Files that have problems are left out, so no job is checked against them.
     fn parse_expectations(&mut self) -> Vec<Expected> {
         let mut all = Vec::new();
         for file in &self.inputs.expectations {
@@ -295,11 +297,12 @@ fn next_setting(value: &str) -> Option<usize> {
     value.match_indices(',').map(|(at, _)| at).find(|at| is_unquoted && is_setting(&value[at + 1..]))
 }
 
-/// The fields of the spec that take a text or a map, the field of the map that has the meaning of the text, and its default.
+/// The fields of the spec that accept a text instead of a map: the field, the key of the map that the text sets, and
+/// the default of this key.
 const SHORT_FORMS: [(&str, &str, Option<&str>); 2] = [("image", "name", None), ("launcher", "kind", Some("mpirun"))];
 
-/// Replaces the text of a field by its map, `image: NAME` by `image: {name: NAME}`, so that other fields can be merged into it.
-/// Adds the map of a field that is not set, with its default.
+/// Replaces `image: NAME` by `image: {name: NAME}`, so that other fields can be merged into the map. If the field is
+/// not set and has a default, adds the map with the default.
 fn expand(document: &mut Node, field: &str, main: &str, default: Option<&str>) {
     let Some(spec) = document.get_mut("spec") else { return };
     let span = spec.span;

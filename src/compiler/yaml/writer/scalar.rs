@@ -1,7 +1,8 @@
 //! Writes scalars: decides whether a string becomes plain, quoted or a literal block. The entry point is [`write_value`].
 //!
-//! A string is plain only if every YAML 1.1 and 1.2 parser reads it back as that string, and a block only if all parsers
-//! agree on its lines. Any other string is quoted. Speed matters here: most of the output is strings.
+//! A string is written plain only if every YAML 1.1 and 1.2 parser reads it back as the same string, and as a block
+//! only if all parsers agree on its lines. Any other string is quoted. Speed matters here: most of the output is
+//! strings.
 
 /// Spaces, `:` and `#`, whose meaning depends on the characters beside them.
 const NEIGHBOURS: u8 = 1;
@@ -56,7 +57,8 @@ fn classes(text: &str) -> u8 {
     if classes & NON_ASCII != 0 && has_escape_only(text) { classes | CONTROL } else { classes }
 }
 
-/// Whether a text has a non-ASCII character that [must be escaped](is_escape_only). All of these start with one of three bytes.
+/// Whether a text has a non-ASCII character that [must be escaped](is_escape_only). The UTF-8 bytes of these characters
+/// start with one of three bytes, which this test looks for first.
 fn has_escape_only(text: &str) -> bool {
     memchr::memchr3_iter(0xc2, 0xe2, 0xef, text.as_bytes()).any(|at| text[at..].starts_with(is_escape_only))
 }

@@ -52,7 +52,7 @@ fn reads_back(value: &Json) {
     assert_eq!(read, expected_scalars, "granit-parser\n{text}");
 }
 
-/// A text in every kind of position: key, value, list item, nested.
+/// A value that has a text in every kind of position: key, value, list item, nested.
 fn everywhere(text: &str) -> Json {
     json!({
         "plain": text,

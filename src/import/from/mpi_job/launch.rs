@@ -11,7 +11,7 @@ use crate::launch::{self, Place, World};
 use crate::pod::kubelet_vars::Filled;
 use khorovod_compiler::yaml::Node;
 
-/// Imports the launcher's words as the line that starts the ranks.
+/// Imports the launcher's command and arguments as the line that starts the ranks.
 pub fn launch(
     job: &Node,
     launcher: &Replica<'_>,
@@ -51,7 +51,7 @@ pub fn launch(
     slots_outcome(job, slots, gpus, context);
 }
 
-/// Records the outcome of `slotsPerWorker`: the launch line may start another number of ranks per worker.
+/// Records the outcome of `slotsPerWorker`, which changes if the launch line starts another number of ranks per worker.
 fn slots_outcome(job: &Node, slots: u32, gpus: u32, context: &mut Context<'_>) {
     let Some(node) = job.get("spec").and_then(|spec| spec.get("slotsPerWorker")) else { return };
     let ranks =

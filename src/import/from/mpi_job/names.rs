@@ -13,7 +13,7 @@ use khorovod_compiler::yaml::Node;
 /// The note for a name that cannot be replaced.
 const OTHERS: &str = "it contains the name of a pod of the operator, and the pods have other names now: /horovod/generated/hostfile in the launcher lists those of the workers";
 
-/// A variable that cannot keep its value, and its new value as shell text. None if there is no new value.
+/// A variable that cannot keep its value, and its new value as shell text. None if no new value can be computed.
 pub type Gone = (String, Option<String>);
 
 /// Records the outcomes of variables, and of a launch line, that contain names of the operator's pods. Returns these
@@ -59,7 +59,7 @@ fn first(value: &str, job: &str) -> Option<String> {
     (whole && plain(before) && plain(after)).then(|| format!("\"{before}{FIRST_WORKER}{after}\""))
 }
 
-/// Removes the variables from `spec.env`, and puts those with a new value into the command of the ranks.
+/// Removes the variables from `spec.env`. If a variable has a new value, the command of the ranks sets it.
 pub fn put(gone: Vec<Gone>, context: &mut Context<'_>) {
     let mut lines = String::new();
     for (name, value) in gone {

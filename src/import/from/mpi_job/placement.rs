@@ -1,5 +1,5 @@
-//! Imports the fields that place the launcher's pod. `spec.placement` applies to all pods and holds those of the workers,
-//! so a launcher with other values gets a patch of its pod.
+//! Imports the fields that place the launcher's pod. `spec.placement` applies to all pods and has the values of the
+//! workers. If the launcher's pod has other values, they become a patch of this pod.
 
 use serde_json::{Map, Value as Json};
 
@@ -42,7 +42,7 @@ fn with_own_tolerations(list: Json) -> Json {
     }
 }
 
-/// Returns the patch that turns one value into another. Lists in these fields are replaced.
+/// Returns the patch that turns one value into another. Lists are replaced as a whole.
 fn difference(before: &Json, after: Json) -> Json {
     let (Json::Object(old), Json::Object(new)) = (before, &after) else { return after };
     let mut patch: Map<String, Json> = old.keys().map(|key| (key.clone(), Json::Null)).collect();

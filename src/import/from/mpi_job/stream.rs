@@ -5,7 +5,7 @@ use crate::context::text;
 use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::{self, Entry, Kind, Node};
 
-/// The key of the other documents in the tree that [`stream`] returns.
+/// The key below which [`stream`] adds the other documents of the file to the MPIJob.
 pub const BESIDE: &str = "beside";
 
 /// Returns the MPIJob of a file, with the other documents of the file below the key [`BESIDE`].

@@ -42,7 +42,7 @@ impl Script<'_, '_, '_> {
         };
     }
 
-    /// Reports that the number of nodes is a guess, if the script uses a number that Slurm chooses.
+    /// Reports that the number of nodes is a guess, if Slurm chooses this number and the script uses it.
     fn tell_of_nodes(&mut self) {
         let Some(option) = self.resources.unknown_nodes() else { return };
         let named = shell_text::named(self.text);
@@ -330,8 +330,8 @@ impl Script<'_, '_, '_> {
         self.srun(srun);
     }
 
-    /// Sets `slurm.srun` with its options, if srun starts the ranks in the script: then it also starts them if the new
-    /// job is rendered for Slurm.
+    /// If srun starts the ranks in the script, sets `slurm.srun` with its options. With this field, srun also starts
+    /// the ranks if the new job is rendered for Slurm.
     fn srun(&mut self, starts: bool) {
         if !starts {
             return;

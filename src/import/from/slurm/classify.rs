@@ -20,7 +20,7 @@ pub enum Kind {
     Export(Vec<String>),
     /// `cd` to an absolute path.
     Folder(String),
-    /// `cd` to the folder in which sbatch was called.
+    /// `cd` to the folder in which the user called sbatch.
     Start,
     /// A command that builds or installs something.
     Installs,
@@ -53,9 +53,9 @@ pub struct Srun {
     pub unknown: Vec<String>,
     /// Whether it is a program without a launcher, which runs once on the first node.
     pub alone: bool,
-    /// The assignments before the program.
+    /// The variables that are assigned before the program, as in `A=1 srun …`.
     pub env: Vec<(String, String)>,
-    /// The redirections and the pipe that take its output.
+    /// The redirections or the pipe that its output goes to.
     pub lost: Option<String>,
     /// The commands that end the script with an error if the line fails.
     pub ends: Option<String>,
@@ -79,7 +79,7 @@ impl Srun {
     }
 }
 
-/// Classifies a line. Its comments are removed and its variables are replaced before.
+/// Classifies a line whose comments are already removed and whose variables are already replaced.
 pub fn kind(text: &str) -> Kind {
     let text = text.trim();
     let text = text.strip_prefix("$ ").unwrap_or(text);
@@ -91,7 +91,8 @@ pub fn kind(text: &str) -> Kind {
     }
 }
 
-/// Classifies a statement by its first command, if the rest only writes the output somewhere or ends the script.
+/// Classifies a statement. If the rest of the statement only writes the output into a file, or ends the script after an
+/// error, the first command decides.
 fn of_statement(text: &str, statement: &Statement) -> Kind {
     let first = &statement.commands[0];
     let CommandKind::Simple { assignments, words } = &first.kind else { return Kind::Other };
@@ -118,7 +119,7 @@ fn of_statement(text: &str, statement: &Statement) -> Kind {
         Kind::Program if keeps_output => Srun { lost: Some(tail.to_owned()), ..Srun::alone(head) }.kind(),
         Kind::Program => Srun::alone(text).kind(),
         Kind::Shows | Kind::Ends if only_shows(text, statement, 0) => Kind::Shows,
-        // The job ends if the folder does not exist.
+        // `cd DIR || exit 1` counts as `cd DIR`, because the new job also ends if the folder does not exist.
         kind @ (Kind::Folder(_) | Kind::Start) if only_ends(text, statement) => kind,
         _ => Kind::Other,
     }
@@ -311,7 +312,7 @@ fn pair(word: &Word) -> Option<(String, Option<String>)> {
     if !is_name(name) {
         return None;
     }
-    // `A=${A:-b}` is b, unless the variable is set where sbatch is called.
+    // `A=${A:-b}` is read as `A=b`. It has another value only if the shell that calls sbatch sets A.
     let default = value.strip_prefix(&format!("${{{name}:-")).and_then(|rest| rest.strip_suffix('}'));
     let plain = default.filter(|default| !default.contains(['$', '`', '*', '?']));
     Some((name.to_owned(), if word.expands { plain.map(str::to_owned) } else { Some(value.to_owned()) }))
@@ -356,7 +357,7 @@ fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
             return Kind::Other;
         }
         let Ok((given, count)) = options::read(&plain[at..]) else { break };
-        // The step runs in the job of the script anyway.
+        // `--jobid` may contain a variable, because the option is not needed: srun runs in the job of the script.
         let own = plain[at].starts_with("--jobid");
         match !own && words[at..at + count].iter().any(|word| word.expands) {
             true if !given.iter().all(options::Given::goes_beside) => return whole(),
@@ -377,7 +378,8 @@ fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
     }
 }
 
-/// Whether a variable in the place of an option holds options and not the program. None if that cannot be known.
+/// Whether a variable before the program, as in `srun $OPTIONS python`, holds options. Some(false) if it is the program
+/// itself, None if this cannot be decided.
 fn options_only(words: &[Word]) -> Option<bool> {
     let variable = |word: &Word| word.expands && word.text.starts_with('$');
     let (first, rest) = words.split_first()?;
@@ -412,7 +414,7 @@ pub fn starts_ranks(text: &str) -> bool {
     shell::simple_commands(&script.statements).iter().any(|command| starts(&text[command.span.clone()]))
 }
 
-/// Whether a condition only looks at the code of the command above it, and then prints something or exits.
+/// Whether a condition only checks the exit code of the command above it, and then prints something or exits.
 pub fn only_checks_code(text: &str) -> bool {
     let script = shell::parse(text);
     let [statement] = script.statements.as_slice() else { return false };
@@ -437,7 +439,7 @@ pub fn of_slurm(line: &str) -> bool {
     line.split_whitespace().any(|word| ["srun", "sbatch", "salloc"].contains(&word)) || line.contains("SLURM_")
 }
 
-/// Takes a launch line apart. It may contain `$(…)` in options that khorovod sets itself.
+/// Takes a launch line apart. The line may contain `$(…)` in options that khorovod sets itself.
 pub fn launch(line: &str) -> (String, Line) {
     let why = match command_line::read(line) {
         Line::Script(why) => why,

@@ -127,23 +127,24 @@ impl Script<'_, '_, '_> {
         false
     }
 
-    /// Whether a line so far does more than set a variable to plain text.
+    /// Whether a line that was imported into the setup does more than set a variable to plain text, change the folder,
+    /// or set flags of the shell.
     fn prepares(&self) -> bool {
         let prepares =
             |line: &Setup| line.value.is_none() && line.folder.is_none() && !preparation::is_flags(&line.text);
         self.setup.iter().any(prepares)
     }
 
-    /// Replaces variables that hold several words of a line, and classifies the result. None if nothing is replaced, or
-    /// if the result starts no program.
+    /// Replaces variables that hold several words of a line by their values, and classifies the result. None if the
+    /// line has no such variable, or if the result starts no program.
     fn put_together(&self, line: &str) -> Option<Kind> {
         let whole = launch_pieces::spliced(line, &self.texts);
         let kind = classify::kind(&self.filled(&whole));
         (whole != line && matches!(kind, Kind::Launch(_) | Kind::Program)).then_some(kind)
     }
 
-    /// Marks the lines of the setup that only set variables with words of the launch, so that such a line can be
-    /// dropped.
+    /// Finds the lines of the setup that only set variables with words of the launch line. Such a line can be dropped
+    /// later, because its words are inserted into the launch line.
     fn pieces(&mut self, launch: &str) {
         let mut uses = shell_text::named(launch);
         for line in self.setup.iter_mut().rev() {
@@ -157,7 +158,8 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Imports a line that is not known: it prepares the environment, or the whole script has to be the command.
+    /// Imports a line of unknown purpose. Either the line prepares the environment, or the whole script has to be the
+    /// command.
     pub fn rest(&mut self, text: &str, row: usize, starts_ranks: bool) {
         if starts_ranks {
             return self.whole(&format!("line {} starts ranks in a way that needs a shell or srun", self.line()));
@@ -188,7 +190,7 @@ impl Script<'_, '_, '_> {
         self.whole.get_or_insert_with(|| why.to_owned());
     }
 
-    /// Returns the number of the line that is imported.
+    /// Returns the number of the line that is being imported.
     pub fn line(&self) -> usize {
         let start = self.rows.last().map_or(0, |(start, _)| *start);
         self.text[..start.min(self.text.len())].matches('\n').count() + 1
@@ -263,7 +265,8 @@ impl Script<'_, '_, '_> {
             }
         }
         if !names.iter().all(|name| self.env.iter().any(|(known, ..)| known == name)) {
-            // Without a name, a line of the setup is never dropped: from now on, any program may read the variable.
+            // Any program may read the variable from now on. Removing the name keeps the line from being dropped as
+            // unused.
             self.setup
                 .iter_mut()
                 .filter(|line| line.name.as_ref().is_some_and(|name| names.contains(name)))
@@ -273,8 +276,8 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Imports a line that only unsets variables: later lines do not see their values. Returns whether the line is such
-    /// a line.
+    /// If a line only unsets variables, removes their values from the import, so that later lines do not get them.
+    /// Returns whether it is such a line.
     fn unset(&mut self, text: &str) -> bool {
         let effects = Setup::new(text.to_owned(), 0).effects;
         if effects.unsets.is_empty() || effects.unsets != effects.sets {
@@ -299,8 +302,9 @@ impl Script<'_, '_, '_> {
         true
     }
 
-    /// Under Slurm, variables of the job are set before `slurm.setup` runs. If a line of the setup may set the variable
-    /// and comes first in the script, the assignment is repeated in the setup.
+    /// Repeats an assignment of the script in the setup, if an earlier line of the setup, such as `source env.sh`, may
+    /// set the same variable. This is necessary because, under Slurm, variables of the job are set before `slurm.setup`
+    /// runs.
     fn again(&mut self, name: &str, value: &str, row: usize) {
         if self.setup.iter().any(|line| line.effects.anything) && !looks_secret(name, value) {
             let text = format!("export {name}={}", word(value));
@@ -310,7 +314,7 @@ impl Script<'_, '_, '_> {
 
     /// Returns a text with the values of known variables inserted.
     pub fn filled(&self, text: &str) -> String {
-        // torchrun sets the variables of the rendezvous itself.
+        // The variables of the rendezvous are not replaced, because torchrun sets them.
         let named = shell_text::named(text);
         let fixed = |name: &str| named.contains(name) && !MEETING.contains(&name) && !self.changing.contains(name);
         let slurm = self.resources.variables().map(|(name, value)| (name.to_owned(), value));
@@ -322,7 +326,8 @@ impl Script<'_, '_, '_> {
         shell::calculate(&filled, |name| all.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()))
     }
 
-    /// Returns a script that srun starts with the values of Slurm's variables inserted that pods lack.
+    /// Returns a script that srun starts, in which Slurm's variables are replaced by their values if pods lack the
+    /// variables.
     pub fn filled_by_slurm(&self, script: &str) -> String {
         let of_ranks = ["SLURM_NTASKS", "SLURM_NPROCS"];
         let known = self.resources.variables().filter(|(name, _)| !of_ranks.contains(name));

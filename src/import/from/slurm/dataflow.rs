@@ -1,5 +1,6 @@
-//! Finds which lines of the setup the launch needs. Lines that compute only what khorovod sets itself are dropped;
-//! variables that the launch names are exported to the ranks.
+//! Finds the lines of the setup (the lines before the ranks start) that the launch (the line that starts the ranks)
+//! needs. Lines that only compute values for options that khorovod sets itself are dropped. Variables that the launch
+//! names are exported to the ranks.
 
 use crate::field;
 use std::collections::{BTreeSet, HashSet};
@@ -11,7 +12,7 @@ use super::{Script, Setup};
 use crate::shell::{self, CommandKind};
 use crate::shell_text;
 
-/// Returns the variable with the name of the file into which a line writes the nodes of the job.
+/// If a line writes the nodes of the job into a file, returns the variable that holds the name of the file.
 fn writes_hosts(line: &str) -> Option<String> {
     let asks = ["scontrol show host", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "hostname"];
     if !asks.iter().any(|asked| line.contains(asked)) {
@@ -42,8 +43,9 @@ fn function(line: &str) -> Option<String> {
 }
 
 impl Script<'_, '_, '_> {
-    /// Returns why a launch cannot be separated from its script: it needs a variable that cannot be exported. `uses` is
-    /// the text of the launch after its options were taken, `line` the line in the script.
+    /// Returns the reason if the launch cannot be separated from its script, for example because it needs a variable
+    /// that cannot be exported. `uses` is the text of the launch without the options that were imported, and `line` is
+    /// its line in the script.
     pub fn needs(&self, uses: &str, line: &str) -> Option<String> {
         let said = |name: &str| {
             let mut parts = self.parts.iter();
@@ -90,7 +92,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Whether only a file that the setup sources can set a variable.
+    /// Whether a variable can be set only by a file that the setup sources.
     fn only_set_elsewhere(&self, name: &str) -> bool {
         shell::is_name(name)
             && !name.starts_with("SLURM")
@@ -102,8 +104,8 @@ impl Script<'_, '_, '_> {
             && !self.setup.iter().any(|line| line.sets(name))
     }
 
-    /// Drops lines that compute values only for options that khorovod sets itself. `uses` is the remaining text of the
-    /// launch.
+    /// Drops lines that compute values only for options that khorovod sets itself. `uses` is the text of the launch
+    /// without these options.
     pub fn drop_unused(&mut self, uses: &str) {
         let mut needed = shell_text::named(uses);
         let (inserted, named) = self.names_of_launch();
@@ -135,7 +137,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Drops functions that only traps for signals called, and whose traps are not in the job.
+    /// Drops functions that are called only by traps for signals, because the job does not have these traps.
     pub fn drop_functions_of_traps(&mut self, command: &str) {
         let calls = |text: &str, name: &str| {
             text.split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c)).any(|word| word == name)
@@ -152,11 +154,11 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Returns the variables from which the job has values, and all that the launch needs in the script. The first are
-    /// without those of options that khorovod sets itself.
+    /// Returns two sets of variables. The second set has all variables that the launch needs in the script. The first
+    /// set leaves out those that are needed only for options that khorovod sets itself.
     fn names_of_launch(&self) -> (BTreeSet<String>, BTreeSet<String>) {
         let all = self.names_behind(shell_text::named(&self.launch_text), &BTreeSet::new());
-        // Variables in the values of variables of the launch are inserted, too.
+        // If the value of a variable of the launch contains further variables, their values are inserted too.
         let mut pieces = BTreeSet::new();
         let mut rest: Vec<String> = shell_text::named(&self.launch_text).into_iter().collect();
         while let Some(name) = rest.pop() {
@@ -172,9 +174,9 @@ impl Script<'_, '_, '_> {
         (self.names_behind(kept.union(&pieces).cloned().collect(), &pieces), all)
     }
 
-    /// Adds to `names` the variables from which the script computes them. Also adds exported variables, and the
-    /// variables in their lines and in lines of `cd`. Lines that only set variables in `pieces` are skipped, because
-    /// the values of these variables are known.
+    /// Adds to `names` the variables from which the script computes the variables in `names`. Also adds exported
+    /// variables, and the variables in lines that export or call `cd`. Lines that only set variables in `pieces` are
+    /// skipped, because the values of these variables are known.
     fn names_behind(&self, mut names: BTreeSet<String>, pieces: &BTreeSet<String>) -> BTreeSet<String> {
         for part in self.parts.iter().rev() {
             let text = &self.text[part.place.clone()];

@@ -1,4 +1,4 @@
-//! Puts what surrounds the launch into the new spec: environment variables, modules and the lines of the setup.
+//! Imports the environment of the line that starts the ranks: variables, modules and the lines of the setup.
 
 use crate::field;
 use serde_json::{Value as Json, json};
@@ -32,7 +32,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Whether a row is that of the launch, which may begin with assignments.
+    /// Whether a row belongs to the line that starts the ranks, which may begin with assignments.
     fn launches(&self, row: usize) -> bool {
         self.said.iter().any(|(other, _, to, _)| *other == row && to.starts_with(field::COMMAND))
     }
@@ -127,7 +127,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Records that the launch line has another number of nodes than the options.
+    /// If the launch line has another number of nodes than the options of the script, records this for the options.
     fn nodes_of_launch(&mut self) {
         let replicas = self.context.spec.get(field::WORKERS_REPLICAS).and_then(Json::as_u64).unwrap_or(1);
         if replicas == u64::from(self.resources.nodes()) {
@@ -139,7 +139,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Reports that torchrun does not run in the container of the ranks.
+    /// Reports, if the ranks run in a container, that torchrun itself runs outside of it.
     fn tell_of_container(&mut self) {
         let is_torchrun = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str) == Some("torchrun");
         let wrap = self.context.spec.get(field::SLURM_WRAP).and_then(|words| words.get(0)?.as_str());
@@ -152,7 +152,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Reports that ranks that saw only their own GPUs now see all GPUs of their worker.
+    /// Reports, if Slurm showed each rank only its own GPUs, that a rank now sees all GPUs of its worker.
     fn tell_of_gpus(&mut self) {
         let bound = std::mem::take(&mut self.bound);
         let is_replaced =

@@ -11,8 +11,8 @@ use crate::launch::program;
 const MOST: usize = 6;
 
 impl Script<'_, '_, '_> {
-    /// Reports, in one row, the files that pods may lack. Relative paths are not reported if an image is given: they are
-    /// in it, or the image is wrong.
+    /// Reports, in one row, the files that pods may lack. Relative paths are not reported if the user named an image,
+    /// because these files should be in the image.
     pub fn tell_of_files(&mut self) {
         let spec = &self.context.spec;
         let has_image = self.image.is_some() || self.context.options.image.is_some();

@@ -86,8 +86,8 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Sets the folder in which the ranks start. khorovod's script changes to it after the setup, so a line of the setup
-    /// that may need a folder gets a `cd` above it.
+    /// Sets the folder in which the ranks start. khorovod's script changes to this folder after the setup. So if a line
+    /// of the setup may need a folder, a `cd` is kept above this line.
     pub fn settle_folders(&mut self) {
         if self.stands {
             return;

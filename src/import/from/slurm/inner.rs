@@ -11,8 +11,8 @@ use khorovod_compiler::problem::Span;
 /// Variables that differ between the nodes or the ranks of a job.
 const OF_A_NODE: &[&str] = &["SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURMD_NODENAME", "HOSTNAME", "RANDOM"];
 
-/// Returns the commands of a script before its last one, and the last one, if that starts a launcher and the others prepare
-/// the same environment on every node.
+/// Splits a script into its last command and the commands before it. None unless the last command starts a launcher and
+/// the others prepare the same environment on every node.
 fn split(script: &str) -> Option<(Vec<&str>, &str)> {
     let statements = shell::parse(script).statements;
     let mut commands = Vec::new();
@@ -29,7 +29,7 @@ fn split(script: &str) -> Option<(Vec<&str>, &str)> {
         .then_some((before, launch))
 }
 
-/// Whether a command prepares an environment that srun passes on, which is the same on every node.
+/// Whether a command prepares an environment that is the same on every node, so that srun can pass it on.
 fn is_same_everywhere(line: &str) -> bool {
     let prepares = match classify::kind(line) {
         Kind::Assign(_) => line.starts_with("export "),
@@ -63,8 +63,8 @@ impl Script<'_, '_, '_> {
         Some(launch_pieces::spliced(&inner, &self.texts).trim().to_owned())
     }
 
-    /// Returns the launch in a script of several commands, and imports the commands before it. None if the script has no
-    /// launcher, or if it is kept whole.
+    /// Returns the launch in a script of several commands, and imports the commands before it. None if the script has
+    /// no launcher, or if the whole batch script has to be the command of the job.
     pub fn launch_of_inner(&mut self, script: &str, span: Span) -> Option<String> {
         if !starts_launcher(script) {
             return None;

@@ -1,5 +1,5 @@
-//! Variables that hold several words of a launch, as text or as an array. If a launch names one, its words are
-//! inserted.
+//! Variables that hold several words of a launch line, as text or as an array. If a launch line uses such a variable,
+//! the words are inserted in its place.
 
 use crate::launch::options;
 use crate::shell::{
@@ -53,7 +53,7 @@ pub fn learn(line: &str, known: &mut Known) {
     known.extend(held.filter(|held| several(held) && fits(held)).map(|held| (name.to_owned(), held)));
 }
 
-/// Whether an array has words of its own, and not only the output of a command.
+/// Whether an array has literal words, and not only the output of a command.
 fn words_of(list: &str) -> bool {
     let alone = list.trim().starts_with("$(") && marked(list).trim() == UNKNOWN;
     !alone && words(&marked(list)).is_some()
@@ -97,7 +97,8 @@ pub fn spliced(line: &str, known: &Known) -> String {
     })
 }
 
-/// Returns the words of a launch line without the options that khorovod sets itself, and their values.
+/// Returns the words of a launch line without the options that khorovod sets itself and without the values of these
+/// options.
 pub fn without_own_options(line: &str) -> String {
     let hidden = Hidden::of(line);
     let Some(words) = words(&hidden.text) else { return line.to_owned() };

@@ -8,8 +8,8 @@ use crate::option_table::{Row, names, row};
 #[derive(Debug, Clone, Copy)]
 pub enum Meaning {
     Nodes,
-    /// A number (`Count`) or an amount of memory (`Memory`): where [`Resources`] holds it, the field of the spec, and
-    /// how the spec expresses it in another way.
+    /// A number (`Count`) or an amount of memory (`Memory`). It has a function that returns its field in [`Resources`],
+    /// the field of the spec, and the note if the spec expresses the amount in another way.
     Count(fn(&mut Resources) -> &mut Option<u32>, &'static str, &'static str),
     Memory(fn(&mut Resources) -> &mut Option<u64>, &'static str, &'static str),
     Gres,
@@ -34,7 +34,7 @@ pub enum Meaning {
     Array,
     /// A field of `spec.slurm` with this name.
     Field(&'static str),
-    /// It stays an option of sbatch or srun. The text is the note about Kubernetes.
+    /// It remains an option of sbatch or srun. The text is the note about Kubernetes.
     Stays(&'static str),
     /// It is not needed. The text is the reason.
     Needless(&'static str),
@@ -198,12 +198,12 @@ pub struct Given {
     pub name: String,
     pub value: Option<String>,
     pub meaning: Meaning,
-    /// The option in the form in which it is written: `-N 2`.
+    /// The option as it is written: `-N 2`.
     pub said: String,
 }
 
 impl Given {
-    /// Whether a launch starts the same ranks without it.
+    /// Whether the option does not affect which ranks are started.
     pub fn goes_beside(&self) -> bool {
         matches!(self.meaning, Stays(_) | Binds | Image | Needless(_) | Lost(_) | Folder | Field(_))
     }

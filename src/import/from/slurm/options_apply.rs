@@ -17,7 +17,7 @@ impl Script<'_, '_, '_> {
     pub fn given(&mut self, words: &[String], from: &str, span: Span) {
         let mut rest = words;
         while !rest.is_empty() {
-            // The option of srun with this name is another one, and has a value.
+            // This branch is for sbatch. srun's options `-W` and `--wait` have another meaning, and take a value.
             if !from.starts_with("srun") && ["-W", "--wait"].contains(&rest[0].as_str()) {
                 let row = self.row(&format!("{from}{}", rest[0]), span);
                 self.lost(

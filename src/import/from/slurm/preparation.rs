@@ -40,7 +40,7 @@ pub const COPIES: &[&str] = &[
     "curl",
 ];
 
-/// Whether a line may set variables that are not named in it.
+/// Whether a line may set variables that it does not name.
 pub fn may_set(text: &str) -> bool {
     let script = shell::parse(text);
     shell::simple_commands(&script.statements).iter().any(|command| sources(&text[command.span.clone()]))
@@ -77,13 +77,13 @@ fn trapped(line: &str) -> Vec<String> {
     signals.map(|word| word.text.clone()).collect()
 }
 
-/// Whether a name that `trap` takes is not that of a signal.
+/// Whether an argument of `trap` is an event of bash, such as EXIT, and not a signal.
 fn is_event(signal: &str) -> bool {
     ["EXIT", "0", "ERR", "DEBUG", "RETURN"].contains(&signal)
 }
 
-/// Whether a `trap` is for signals alone. In the script that khorovod writes no signal reaches it: SIGTERM ends the ranks,
-/// and `--signal` is `lifecycle.checkpoint`.
+/// Whether a `trap` is only for signals. Such a trap would never run in the new job, because its signals go to the
+/// ranks: SIGTERM ends them, and the signal of `--signal` becomes the one in `lifecycle.checkpoint`.
 pub fn traps_signals(line: &str) -> bool {
     let signals = trapped(line);
     !signals.is_empty() && !signals.iter().any(|signal| is_event(signal))

@@ -1,6 +1,6 @@
 //! Imports ranks that srun starts and that do not find each other by MPI but by `MASTER_ADDR`, as PyTorch does.
 //!
-//! torchrun numbers such ranks in pods as well as under Slurm, so it starts them in both.
+//! In the new job, torchrun starts such ranks, because it numbers them in the same way in pods and under Slurm.
 
 use crate::field;
 use serde_json::Value as Json;
@@ -13,7 +13,7 @@ use crate::shell_text;
 /// Variables of PyTorch's rendezvous, which torchrun sets.
 pub const MEETING: &[&str] = &["MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "NODE_RANK"];
 
-/// Variables that srun sets for each rank, and those of torchrun with the same meaning.
+/// Variables that srun sets for each rank, and the variables of torchrun with the same meaning.
 pub const NUMBERS: &[(&str, &str)] = &[
     ("SLURM_PROCID", "RANK"),
     ("SLURM_LOCALID", "LOCAL_RANK"),
@@ -25,7 +25,8 @@ pub const NUMBERS: &[(&str, &str)] = &[
 const BINDING: &[&str] = &["--gpu-bind", "--accel-bind", "--cpu-bind", "--mem-bind", "--distribution"];
 
 impl Script<'_, '_, '_> {
-    /// Whether the script sets `MASTER_ADDR` for the ranks of a line, and does not use MPI.
+    /// Whether the ranks of a line find each other by `MASTER_ADDR`: the script sets this variable and does not use
+    /// MPI.
     pub fn meets(&self, line: &str) -> bool {
         let asked = self.mpi.as_deref().is_some_and(|mpi| mpi != "none");
         let prepared = self.setup.iter().map(|line| line.text.as_str());
@@ -70,8 +71,8 @@ impl Script<'_, '_, '_> {
         self.changed(row, "spec.command spec.launcher.kind", how);
     }
 
-    /// Returns the script's WORLD_SIZE, if it differs from the number of tasks: then the program starts more processes
-    /// itself.
+    /// Returns the WORLD_SIZE that the script sets, if it differs from the number of tasks. Then the program of each
+    /// task starts further processes itself.
     fn own_world_size(&mut self) -> Option<u64> {
         let at = self.env.iter().rposition(|(name, ..)| name == "WORLD_SIZE")?;
         let world: u64 = self.env[at].1.parse().ok()?;
@@ -94,7 +95,8 @@ impl Script<'_, '_, '_> {
         made && self.resources.one_a_node() && self.resources.world().gpus > 1
     }
 
-    /// Drops the variables of the rendezvous, which torchrun sets. `uses` is the remaining text of the launch.
+    /// Drops the variables of the rendezvous, which torchrun sets. `uses` is the text of the launch without the options
+    /// that were imported.
     pub fn drop_meeting(&mut self, uses: &str) {
         let (dropped, kept): (Vec<Setup>, Vec<Setup>) = std::mem::take(&mut self.setup).into_iter().partition(|line| {
             let names = shell_text::assigned(&line.text);
@@ -109,7 +111,7 @@ impl Script<'_, '_, '_> {
         self.drop_unused(uses);
     }
 
-    /// Records the outcome of a variable of the rendezvous. `is_plain`: its value is plain text.
+    /// Records the outcome of a variable of the rendezvous. `is_plain` is true if its value is plain text.
     pub fn meeting(&mut self, name: &str, is_plain: bool, row: usize) {
         match name {
             "MASTER_ADDR" if self.by_agents => {
@@ -139,8 +141,8 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Drops options that bind tasks. One task per node starts all ranks of the node, and they would all be bound to
-    /// the share of one.
+    /// Drops options that bind tasks to cores or GPUs. In the new job, one task per node starts all ranks of the node,
+    /// so all of them would be bound to the cores or GPUs of one task.
     fn unbind(&mut self) {
         let mut lost: Vec<(String, usize)> = Vec::new();
         let bound = |option: &str| BINDING.iter().any(|name| option.starts_with(name));

@@ -129,7 +129,8 @@ impl Resources {
         self.nodes.unwrap_or(by_tasks.max(self.hosts.unwrap_or(1)))
     }
 
-    /// The option that names several tasks without the number of nodes, which Slurm then chooses. None if the script sets it.
+    /// The option that requests several tasks, if the script does not set the number of nodes. Then Slurm chooses it.
+    /// None otherwise.
     pub fn unknown_nodes(&self) -> Option<String> {
         let tasks = self.tasks.filter(|tasks| *tasks > 1)?;
         let is_set = self.nodes.is_some() || self.tasks_per_node.is_some() || self.hosts.is_some();
@@ -185,7 +186,7 @@ impl Resources {
         self.nodes().saturating_mul(self.tasks())
     }
 
-    /// Whether there is one task per node.
+    /// Whether each node has one task.
     pub fn one_a_node(&self) -> bool {
         self.tasks() == 1
     }
@@ -211,8 +212,8 @@ impl Resources {
         all.into_iter().filter_map(|(name, value)| Some((name, value?.to_string())))
     }
 
-    /// Returns Slurm's variables that have other values if one torchrun is the only task of a node, and the values that
-    /// the ranks had.
+    /// Returns Slurm's variables whose values change if one torchrun is the only task of a node, each with the value
+    /// that the ranks had under srun.
     pub fn variables_of_tasks(&self) -> impl Iterator<Item = (&'static str, String)> {
         self.variables().filter(|_| !self.one_a_node()).filter_map(|(name, value)| match name {
             "SLURM_NTASKS_PER_NODE" => Some((name, "$LOCAL_WORLD_SIZE".to_owned())),
@@ -226,7 +227,8 @@ impl Resources {
         World { pods: self.nodes(), from: "nodes".to_owned(), without_launcher: None, gpus: self.gpus_of_node() }
     }
 
-    /// Sets the resources per worker. `tasks` is the number of tasks per node, or 0 for that of the options.
+    /// Sets the resources per worker. `tasks` is the number of tasks per node. 0 means the number from the options of
+    /// the script.
     pub fn put(&self, context: &mut Context<'_>, tasks: u32) {
         let tasks = if tasks == 0 { self.tasks() } else { tasks };
         let gpus = self.gpus_of_node();
@@ -267,7 +269,7 @@ impl Resources {
         }
     }
 
-    /// Sets the number of workers, and of ranks per worker, from the number of tasks.
+    /// Sets the number of workers from the number of nodes, and the ranks per worker from the number of tasks per node.
     pub fn put_workers(&self, context: &mut Context<'_>) {
         context.spec.put(field::WORKERS_REPLICAS, self.nodes(), "nodes");
         self.put_slots(context);

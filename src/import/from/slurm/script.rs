@@ -45,7 +45,7 @@ pub fn parts(text: &str) -> Vec<Part> {
         let place = statement.span.clone();
         let document = has_document(text, statement);
         let effects = shell::effects(text, std::slice::from_ref(statement));
-        // The body of a here-document is below its line, so all commands of that line are one part.
+        // The body of a here-document is below its line. All commands of this line therefore become one part.
         if let Some(last) = parts.last_mut()
             && !text[last.place.end..place.start].contains('\n')
             && (document || has_open_document(text, last))

@@ -34,7 +34,7 @@ fn of_first_node(line: &str, name: &str) -> bool {
     first && asked.starts_with("$(scontrol show hostname") && asked.matches('|').count() == 1
 }
 
-/// Returns the expansions of a line whose results differ each time: commands, process numbers, random numbers and
+/// Returns the expansions of a line that have another result each time: commands, process numbers, random numbers and
 /// clocks.
 fn moments(line: &str) -> Vec<String> {
     const NAMES: &[&str] =
@@ -115,7 +115,7 @@ impl Script<'_, '_, '_> {
         let Some(command) = spec.get(field::COMMAND).and_then(Json::as_str) else { return };
         let number = |field: &str| spec.get(&format!("spec.workers.{field}")).and_then(Json::as_u64);
         let ranks = number("replicas").unwrap_or(1) * number("slotsPerWorker").or(number("gpus")).unwrap_or(1);
-        // A script runs in one shell, and so does a single rank.
+        // With the launcher `shell` or with a single rank, the expansions still run only once.
         if ranks < 2 || spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell") {
             return;
         }
@@ -146,7 +146,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Gives the job a value for the number of its array, and reports other variables of an array.
+    /// Sets the variable with the id of the job array to a value, and reports other variables of an array.
     pub fn array_job(&mut self, command: &str) {
         let mut used = shell_text::named(command);
         self.setup.iter().for_each(|line| used.extend(shell_text::named(&line.text)));
@@ -201,7 +201,7 @@ impl Script<'_, '_, '_> {
         self.lost(row, &how);
     }
 
-    /// Whether a failed attempt is repeated in the same allocation.
+    /// Whether a failed attempt is repeated on the same nodes, within the same Slurm job.
     fn retries(&self) -> bool {
         self.context.spec.get(field::LIFECYCLE_RETRIES).and_then(Json::as_u64) != Some(0)
     }

@@ -21,7 +21,7 @@ pub fn container(line: &str) -> Option<&str> {
     .then_some(first)
 }
 
-/// Whether a program starts more processes on every node.
+/// Whether a program starts further processes on every node.
 pub fn launches_more(line: &str) -> bool {
     line.split_whitespace().take(4).any(|word| word == "accelerate" || word.starts_with("accelerate.commands"))
 }

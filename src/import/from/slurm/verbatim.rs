@@ -51,8 +51,8 @@ impl Script<'_, '_, '_> {
                     self.env.extend(pairs.into_iter().map(|(name, value)| (name, value.unwrap_or_default(), row)));
                     continue;
                 }
-                // The image contains the software that this line loads. Under Slurm, the line runs before the script,
-                // in the setup.
+                // This line loads software, which in pods is in the image. Under Slurm, the line runs in the setup,
+                // before the script.
                 _ if ranks && first && preparation::loads(text) => {
                     kept.push(row);
                     continue;
@@ -62,14 +62,15 @@ impl Script<'_, '_, '_> {
             if secrets::assigns_secret(text) {
                 self.refuse_secret(self.at(part));
             }
-            // The reason is given once.
+            // Only the first line of the script gets the reason.
             for row in rows {
                 self.changed(row, to, if is_told { "a part of the whole script" } else { &how });
             }
             is_told = true;
         }
         let body = body.join("\n");
-        // Options such as `--chdir` are not in the script's commands.
+        // Lines of the setup that come from options such as `--chdir` are kept, because the commands of the script do
+        // not include them.
         let of_script = |row: usize| self.rows.iter().any(|(_, of_line)| *of_line == row);
         self.setup.retain(|line| line.folder.is_none() && (kept.contains(&line.row) || !of_script(line.row)));
         if !ranks {
@@ -87,8 +88,7 @@ impl Script<'_, '_, '_> {
 }
 
 impl Script<'_, '_, '_> {
-    /// Restores the state before the options of the srun that starts the ranks, because these options stay in the
-    /// script.
+    /// Undoes the import of the options of the srun that starts the ranks, because these options stay in the script.
     fn forget_step(&mut self) {
         let Some(before) = self.before_step.take() else { return };
         (self.resources, self.nodes, self.tasks) = (before.resources, before.nodes, before.tasks);
@@ -102,7 +102,7 @@ impl Script<'_, '_, '_> {
     }
 }
 
-/// Whether a text starts programs on other nodes or with a launcher. An MPI rank cannot run such a text.
+/// Whether a text starts programs on other nodes or with a launcher. If so, a single MPI rank cannot run the text.
 fn reaches(text: &str) -> bool {
     let others = ["ssh", "pdsh", "clush", "sbatch", "salloc"];
     let mut words = text.split(|c: char| c.is_whitespace() || ";&|()`\"'".contains(c));

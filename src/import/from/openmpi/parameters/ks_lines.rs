@@ -43,7 +43,7 @@ fn command_end(text: &str, from: usize, tokens: &[Token]) -> (usize, usize) {
         let ends = match token.kind {
             TokenKind::Newline => true,
             TokenKind::Operator => [";", "&&"].contains(&&text[token.span.clone()]),
-            // A comment takes the line end after it, so the next command begins in the next line.
+            // The next command begins on the line after the comment.
             TokenKind::Comment => {
                 let next = text[token.span.end..].find('\n').map_or(text.len(), |end| token.span.end + end + 1);
                 return (token.span.start, next);
@@ -57,7 +57,7 @@ fn command_end(text: &str, from: usize, tokens: &[Token]) -> (usize, usize) {
     (text.len(), text.len())
 }
 
-/// Returns the range of a backslash at the end of a command and the blanks after it. Because of the blanks, the
+/// If a command ends with a backslash and blanks, returns their range. This is a mistake: because of the blanks, the
 /// backslash does not join the lines.
 fn blank_behind(command: &str) -> Option<Range<usize>> {
     let bare = command.trim_end();
@@ -134,7 +134,7 @@ impl Lines {
         self.entries.push(Entry { key: format!("{COMMAND}{short}"), key_span: span, value });
     }
 
-    /// Refuses a second component: its values would override those of the first.
+    /// Refuses a second component, because its values would override those of the first component.
     fn is_of(&mut self, word: &Word, start: usize, problems: &mut Vec<Problem>) {
         let name = self.filled(&word.text);
         match &self.component {
@@ -207,7 +207,7 @@ impl Lines {
         self.entries.push(Entry { key, key_span: span, value });
     }
 
-    /// Replaces the variables in a text that earlier lines set, whatever quotes are around them.
+    /// Replaces variables that earlier lines set by their values, whatever quotes are around the variables.
     fn filled(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (name, value) in self.variables.iter().rev() {
@@ -224,7 +224,7 @@ fn variable(text: &str) -> Option<&str> {
     Some(&name[..name_length(name)]).filter(|name| is_name(name))
 }
 
-/// Replaces `$NAME` in a text, unless the name continues.
+/// Replaces `$NAME` in a text, but not the beginning of a longer name such as `$NAME2`.
 fn bare(text: &str, name: &str, value: &str) -> String {
     let mut filled = String::new();
     let mut rest = text;
