@@ -15,8 +15,8 @@ use declare::shapes::{choice, shape};
 codes! {
     /// A job that does not meet an expectation
     ///
-    /// A file that `--expect` names limits what a job may be, for example its number of GPUs. Change the job, or ask the
-    /// owner of the file.
+    /// The file that you give with `--expect` limits jobs, for example their number of GPUs. Change the job, or ask the owner
+    /// of the file.
     Error UNEXPECTED = "expectation-not-met";
 
     /// A field of `requiredFields` or `forbiddenFields` that does not exist
@@ -47,7 +47,7 @@ shape! {
 shape! {
     /// The expectations. Each is optional.
     Expected {
-        /// The number of workers that run ranks. The limits hold for every number of an elastic job.
+        /// The number of workers that run ranks. For an elastic job, every number from `minReplicas` to `maxReplicas` must meet the limits.
         "workers" workers: Bounds, example serde_json::json!({"max": 16});
         /// The number of ranks.
         "ranks" ranks: Bounds, example 32;

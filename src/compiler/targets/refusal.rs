@@ -9,8 +9,8 @@ use crate::problem::{Problem, Span, codes};
 codes! {
     /// The target does not support a field of the spec
     ///
-    /// `--target` renders a job for an operator or another scheduler. If that has no equivalent for a field of the spec, and
-    /// the training would be another one without it, khorovod refuses the field. The hint names an alternative. Fields that
+    /// `--target` renders a job for an operator or another scheduler. If the target has no equivalent for a field of the spec, and
+    /// the training would be different without the field, khorovod refuses the field. The hint names an alternative. Fields that
     /// have no effect under Slurm are not refused but reported: see `slurm-ignores`. Plain objects, which you get without
     /// `--target`, support every field.
     Error TARGET_CANNOT = "target-cannot";

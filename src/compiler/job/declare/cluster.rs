@@ -25,7 +25,7 @@ shape! {
         "spread" spread: LabelKey, default "kubernetes.io/hostname";
         /// Instead of spreading, pack the workers into one domain of this node label, if possible.
         "pack" pack: LabelKey, example "topology.kubernetes.io/rack";
-        /// How close together the workers run: in one rack, one block, or one domain of another level. The scheduler or the queue of the job gets it: Kueue, Volcano, the PodGroup of Kubernetes, or else the affinity of the pods.
+        /// How close together the workers run: in one rack, one block, or one domain of another level. khorovod passes it to Kueue, to Volcano or to the PodGroup of Kubernetes, or else sets an affinity of the pods.
         "topology" topology: Topology, example json!({"required": "rack"});
         /// Whether the pods use the network of their node. Needs the Pod Security level `privileged`.
         "hostNetwork" host_network: bool, default false;
@@ -59,13 +59,13 @@ shape! {
 shape! {
     /// A taint that the pods tolerate.
     Toleration {
-        /// The key of the taint. Without it, every key; the operator must be Exists.
+        /// The key of the taint. If you leave it out, the toleration matches every key, and `operator` must be `Exists`.
         "key" key: LabelKey, example "nvidia.com/gpu";
         /// How the value is compared.
         "operator" operator: TolerationOperator, default "Equal";
         /// The value of the taint. A value that YAML reads as a boolean or a number needs quotes.
         "value" value: LabelValue, example "true";
-        /// The effect of the taint. Without it, every effect.
+        /// The effect of the taint. If you leave it out, the toleration matches every effect.
         "effect" effect: Effect, example "NoSchedule";
         /// How long a pod stays on a node tainted NoExecute.
         "tolerationSeconds" toleration_seconds: Int<0, 1_000_000>, example 300;
@@ -171,11 +171,11 @@ choice! {
 shape! {
     /// How long the job may take, how often it is retried, and what happens after it.
     Lifecycle {
-        /// The maximum duration of a run, with the wait for its pods and with all attempts, but without the time in the queue of Kueue or with `suspend`. After it, the ranks get the signal of `checkpoint` and, in addition, its `gracePeriod`; then the run fails and releases its GPUs.
+        /// The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs.
         "deadline" deadline: Period, example "24h";
-        /// How long an attempt waits until all workers can be reached, or `minReplicas` workers of an elastic job. After that the run fails and names the missing workers.
+        /// How long an attempt waits until the launcher reaches all workers or, in an elastic job, `minReplicas` workers. If it does not reach them in this time, the run fails and names the missing workers.
         "startTimeout" start_timeout: Period, default "30m", example "2h";
-        /// How often the training is started again after attempts that failed in a row. Lost, evicted and preempted workers do not count, unless the attempt ran for less than a minute. After an attempt of `retriesResetAfter` the count starts again, so without `deadline` a training that fails every few hours never ends. Elastic torchrun also starts its ranks again as often within each attempt.
+        /// How often the training is started again after attempts that failed in a row. Lost, evicted and preempted workers do not count, unless the attempt ran for less than a minute. An attempt that runs for `retriesResetAfter` sets the count to 0, so a training that fails every few hours never ends if there is no `deadline`. With elastic torchrun, this is also the limit for restarts of the ranks within each attempt.
         "retries" retries: Int<0, 1000>, default 3, example 0;
         /// An attempt that ran this long resets the number of failed attempts. With `never`, all failed attempts of the run count.
         "retriesResetAfter" retries_reset_after: PeriodOrNever, default "1h", example "6h";
@@ -193,11 +193,11 @@ shape! {
 }
 
 shape! {
-    /// The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. Under Slurm, it gets the signal `gracePeriod` before the script ends the training: half a minute before `slurm.time`, or at `lifecycle.deadline`. Your program chooses where it saves checkpoints, and loads the newest one at its start.
+    /// The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. Under Slurm, the script ends the training half a minute before `slurm.time`, or at `lifecycle.deadline` if that is earlier, and every rank gets the signal `gracePeriod` before that moment. Your program chooses where it saves checkpoints, and loads the newest one at its start.
     Checkpoint {
         /// The signal.
         "signal" signal: Signal, default "SIGTERM", example "SIGUSR1";
-        /// How long the ranks may continue after the signal, at most `1h`. A node that is taken away may allow less.
+        /// How long the ranks may continue after the signal, at most `1h`. If a cloud provider takes a node away, it may allow less time.
         "gracePeriod" grace_period: Period, default "30s", example "2m";
     }
 }
@@ -214,17 +214,17 @@ choice! {
 }
 
 shape! {
-    /// How long a training may make no progress. After it, the launcher collects from all hosts what each rank is doing, and prints it. Ranks may write their steps to the directory in `KHOROVOD_STEPS`, so that slow ranks are named.
+    /// How long a training may make no progress. After this time, the launcher collects from all hosts what each rank is doing, and prints it. If the ranks write their steps to the directory in `KHOROVOD_STEPS`, the launcher also names slow ranks.
     Stall {
         /// The longest time without progress, at least `10s`. It must be longer than the longest pause of a healthy training, also at its start.
         "timeout" (required) timeout: Period, example "20m";
         /// A file that the training changes when it makes progress, for example after each step. It may be on a shared volume or on each host. Default: progress is any output of the training.
         "file" file: Path, example "/checkpoints/progress";
-        /// A metric of the ranks, on the port in `observability.metrics`, whose value changes if the training makes progress. With `file`, a change of either counts.
+        /// A metric of the ranks, on the port in `observability.metrics`, whose value changes if the training makes progress. If you also set `file`, a change of the file or of the metric counts as progress.
         "metric" metric: MetricName, example "training_steps_total";
         /// The reaction of the launcher.
         "action" action: StallAction, default "retry";
-        /// A directory on a volume, in which each host stores what its ranks are doing. Default: only the log has it, shortened.
+        /// A directory on a volume, in which each host stores what its ranks are doing. Default: the launcher only prints a shorter form.
         "evidence" evidence: Path, example "/checkpoints/stalls";
     }
 }
@@ -252,7 +252,7 @@ shape! {
         "egress" egress: Egress, default "open", example "noMetadata";
         /// An existing ServiceAccount, for which khorovod renders no Role. It must be allowed to get and patch the Job of the launcher, and with `launcher.runsIn: ownPod` to scale the workers.
         "serviceAccountName" service_account_name: ObjectName, example "trainer";
-        /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. Without it, Kubernetes does not replace a pod on a dead node until you delete the node.
+        /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. If you set it to false, Kubernetes does not replace a pod on a dead node until you delete the node.
         "apiAccess" api_access: bool, default true;
         /// Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes. `HOME` is `/tmp` if the one of the image is not writable.
         "readOnlyRootFilesystem" read_only_root_filesystem: bool, default true;
@@ -299,7 +299,7 @@ shape! {
     Progress {
         /// How the output shows the progress.
         "output" output: ProgressOutput, example "auto";
-        /// A regular expression of Python for lines of the output. Its groups `step` and `steps`, or `epoch` and `epochs`, are the step and the number of all steps. Without names these are the first and the second group. The number of all steps may be missing.
+        /// A regular expression of Python for lines of the output. Its groups `step` and `steps`, or `epoch` and `epochs`, are the step and the number of all steps. If the groups have no names, the first group is the step and the second one the number of all steps, which may be missing.
         "pattern" pattern: ProgressPattern, example "step (?P<step>\\d+)/(?P<steps>\\d+)";
         /// A file that rank 0 writes. Its last line is the step, or the step and the number of all steps, such as `120/1000`, or a JSON object such as `{"step": 120, "steps": 1000}`. The launcher reads it every 30 seconds from the host of rank 0.
         "file" file: Path, example "/tmp/progress.json";
@@ -409,7 +409,7 @@ shape! {
 shape! {
     /// How srun starts the ranks.
     Srun {
-        /// The type of MPI for srun, from `srun --mpi=list`; `none` if the ranks do not use MPI. Default: that of the cluster. If that offers no process management interface, the job ends with code 42.
+        /// The type of MPI for srun, from `srun --mpi=list`; `none` if the ranks do not use MPI. Default: that of the cluster. If the default type has no process management interface, the job ends with code 42.
         "mpi" mpi: Directive, example "pmix";
         /// More options of srun.
         "args" args: Vec<At<Word>>, example json!(["--cpu-bind=cores"]);
@@ -424,8 +424,7 @@ shape! {
         /// The changes. Maps merge, and null removes a field. Lists that Kubernetes merges by a key are merged by it: containers,
         /// volumes and env by `name`, volumeMounts by `mountPath`, ports by their number. Other lists are replaced. The directives
         /// `$patch: delete`, `$patch: replace`, `$retainKeys`, `$setElementOrder/LIST` and `$deleteFromPrimitiveList/LIST` work
-        /// as in Kubernetes. Custom resources merge in the same way in the pod templates in them; all their other lists are
-        /// replaced.
+        /// as in Kubernetes. In custom resources, lists are merged only in the pod templates; all other lists are replaced.
         "patch" (required) patch: Fragment, example json!({"spec": {"containers": [{"name": "worker", "tty": true}]}});
     }
 }

@@ -9,7 +9,7 @@ use crate::job::types::quantity::Quantity;
 use crate::yaml::Node;
 
 shape! {
-    /// A volume that is mounted in every worker and, except `perWorker` and `s3`, in the launcher pod. Exactly one field names its source.
+    /// A volume that is mounted in every worker and, unless it is `perWorker` or `s3`, also in the launcher pod. Exactly one field names its source.
     Storage {
         /// The name of the entry. Names of volumes and claims contain it.
         "name" (required) name: Label, example "data";
@@ -82,11 +82,11 @@ shape! {
         "prefix" prefix: Prefix, default "", example "train/";
         /// The region.
         "region" region: Region, default "us-east-1";
-        /// A Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, as `kubectl create secret generic s3-keys --from-literal=AWS_ACCESS_KEY_ID=… --from-literal=AWS_SECRET_ACCESS_KEY=…` creates it. Default: a public bucket.
+        /// A Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, as `kubectl create secret generic s3-keys --from-literal=AWS_ACCESS_KEY_ID=… --from-literal=AWS_SECRET_ACCESS_KEY=…` creates it. Default: the bucket is public.
         "secretName" secret_name: ObjectName, example "s3-keys";
         /// Whether objects are copied in, out, or both.
         "direction" direction: Direction, default "in";
-        /// How often files are copied out while the training runs. A file that changes during a copy follows with the next one.
+        /// How often files are copied out while the training runs. If a file changes while it is copied, it is copied again at the next interval.
         "uploadInterval" upload_interval: Period, default "10m", example "30m";
         /// The maximum size of the volume for the copies. Default: no limit.
         "sizeLimit" size_limit: Quantity, example "500Gi";

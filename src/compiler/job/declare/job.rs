@@ -46,7 +46,7 @@ shape! {
     Metadata {
         /// The name of the job. The name of every object starts with it. A job has one run at a time: a changed spec with the same name ends the run before. Keep the name short, at most about 36 characters: names of pods add the name of the run and the worker, and have at most 63 characters.
         "name" (required) name: Label, example "mnist";
-        /// The namespace of every object. `-n` overrides it. Without both, the objects name no namespace, and the permissions of the launcher are for `default`; in a chart, it is that of the release.
+        /// The namespace of every object. `-n` overrides it. If you set neither, the objects name no namespace, and the permissions of the launcher are for the namespace `default`. A chart uses the namespace of the release.
         "namespace" namespace: Namespace, example "team-a";
         /// Labels of every object except pods, so that a changed label does not restart a run. For labels of pods, use `patches` with `target: {kind: Pod}`.
         "labels" labels: Table<LabelKey, LabelValue>, example json!({"team": "vision"});
@@ -60,7 +60,7 @@ shape! {
     Body {
         /// The image of every pod: a name, or a map with digest, pull policy and pull secrets.
         "image" (required) image: Image, example "ghcr.io/acme/mnist:1.4";
-        /// Any text that becomes part of the identity of the run. Change it to run an unchanged spec again. The Job of the run before stays until you delete it.
+        /// Any text. It is part of the hash that names the run, so change it to run an unchanged spec again. The Job of the earlier run stays until you delete it.
         "runTag" run_tag: Text, example "2";
         /// The command of every rank. A list is the program and its arguments; a text runs under `bash -c`. Required unless `launcher.interactive` is set.
         "command" command: CommandLine, example json!(["python", "train.py"]), example "python train.py --lr $LR";
@@ -82,7 +82,7 @@ shape! {
         "ssh" ssh: Ssh, example json!({"secretName": "my-keys"});
         /// Settings of NCCL, Horovod and MPI. Variables in `env` override them.
         "collective" collective: Collective, example json!({"interface": "eth0"});
-        /// Volumes for data and results. Each is mounted in every worker and, except `perWorker` and `s3`, in the launcher pod.
+        /// Volumes for data and results. Each is mounted in every worker and, unless it is `perWorker` or `s3`, also in the launcher pod.
         "storage" storage: Vec<At<Storage>>, example json!([{"name": "data", "mountPath": "/data", "existingClaim": "imagenet"}]);
         /// The nodes that the pods run on.
         "placement" placement: Placement, example json!({"nodeSelector": {"pool": "a100"}});

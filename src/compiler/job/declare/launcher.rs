@@ -32,7 +32,7 @@ shape! {
         "memory" memory: Quantity, default "2Gi", example "4Gi";
         /// The image of the launcher pod. Default: that of the job.
         "image" image: ImageName, example "ghcr.io/acme/launcher:1.0";
-        /// How long the workers keep their GPUs while no launcher runs. After that they release them.
+        /// How long the workers keep their GPUs while no launcher runs. After this time, the workers release the GPUs.
         "lostTimeout" lost_timeout: Period, default "15m", example "1h";
     }
     or a text for "kind" as kind: LauncherKind;
@@ -77,7 +77,7 @@ shape! {
         "maxReplicas" (required) max_replicas: Int<1, MAX_WORKERS>, example 8;
         /// How long `horovodrun` does not use a failed host. Not with torchrun.
         "cooldown" cooldown: Cooldown, example json!({"min": "1m", "max": "10m"});
-        /// How long the training waits if fewer than `minReplicas` workers are left; then the attempt has failed. The start of an attempt has the limit `lifecycle.startTimeout`; with torchrun, also this one.
+        /// How long the training waits if fewer than `minReplicas` workers are left. After this time, the attempt has failed. The limit for the start of an attempt is `lifecycle.startTimeout` and, with torchrun, also this time.
         "timeout" timeout: Period, default "10m";
         /// How often the set of workers may change before `horovodrun` fails. Not with torchrun. Default: no limit.
         "resetLimit" reset_limit: Int<1, 1_000_000>, example 100;
@@ -107,7 +107,7 @@ shape! {
 }
 
 shape! {
-    /// Settings of NCCL, Horovod and MPI. NCCL and MPI choose the value of those that you leave out.
+    /// Settings of NCCL, Horovod and MPI. If you leave a setting out, the library uses its own default.
     Collective {
         /// The log level of NCCL.
         "ncclDebug" nccl_debug: Debug, example "WARN";

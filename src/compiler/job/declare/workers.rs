@@ -18,7 +18,7 @@ macro_rules! with_worker_fields {
     ($callback:ident $($head:tt)*) => {
         $callback! {
             { $($head)* }
-            /// Workers that are ready but run no ranks until another worker is lost. Each group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
+            /// The number of additional workers, which are ready but run no ranks until another worker is lost. Each group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
             "spares" spares: Int<0, MAX_WORKERS>, default 0, example 1;
             /// GPUs per worker. 0 trains on CPUs.
             "gpus" gpus: Int<0, 64>, default 0, example 8;
@@ -91,7 +91,7 @@ with_worker_fields! {
     Workers {
         /// The number of workers; with `elastic`, the number at the start. A changed number starts a new run.
         "replicas" replicas: Int<1, MAX_WORKERS>, example 4;
-        /// The number of workers may change during the run. For `horovodrun` and `torchrun`. The run continues without lost workers, and you can scale it, which khorovod does not do itself. With horovodrun: `kubectl scale statefulset JOB-RUN-worker --replicas 6`. With torchrun, until you apply the spec again: `kubectl patch job JOB-RUN -p '{"spec": {"completions": 6, "parallelism": 6}}'`.
+        /// The number of workers may change during the run. For `horovodrun` and `torchrun`. The run continues without lost workers. khorovod does not change the number itself, but you can. With horovodrun: `kubectl scale statefulset JOB-RUN-worker --replicas 6`. With torchrun, until you apply the spec again: `kubectl patch job JOB-RUN -p '{"spec": {"completions": 6, "parallelism": 6}}'`.
         "elastic" elastic: Elastic, example json!({"minReplicas": 2, "maxReplicas": 8});
         /// Multi-node NVLink: all workers join a ComputeDomain of NVIDIA's DRA driver, and each gets IMEX channels. Kubernetes 1.34 or newer. Add `placement: {topology: {required: nvlink}}`, so that all workers run on nodes of one NVLink domain.
         "computeDomain" compute_domain: ComputeDomain, example "Single";
@@ -115,7 +115,7 @@ with_worker_fields! {
 }
 
 shape! {
-    /// The checks that a worker must pass before it runs ranks. They are khorovod's own and `command`. khorovod checks that it can log in to the worker, the number and the memory errors of GPUs, RDMA devices, free space, volumes, the clock, and the connection to other workers. A worker that fails is replaced by a spare, or by a new worker.
+    /// The checks that a worker must pass before it runs ranks: khorovod's own checks, and your `command`. khorovod logs in to the worker and checks the number and the memory errors of GPUs, RDMA devices, free space, volumes, the clock, and the connection to other workers. A worker that fails is replaced by a spare, or by a new worker.
     HealthCheck {
         /// The attempts before which the workers are checked. Without the map `healthCheck`, it is `OnFailure` for workers with GPUs and `Never` for others.
         "policy" policy: HealthPolicy, default "Always";

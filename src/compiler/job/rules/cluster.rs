@@ -21,8 +21,8 @@ codes! {
 
     /// An image without a tag or digest, or with `latest`
     ///
-    /// The image of such a name changes. Workers that start at different times may run different programs, and a result
-    /// cannot be reproduced. Use the tag of a version, or a digest.
+    /// Such a name refers to different images over time. Workers that start at different times may run different programs, and
+    /// a result cannot be reproduced. Use the tag of a version, or a digest.
     Warning IMAGE_UNPINNED = "image-unpinned";
 
     /// An image that is a placeholder

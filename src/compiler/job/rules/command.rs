@@ -56,8 +56,9 @@ codes! {
 
     /// `launcher.args` contains a program
     ///
-    /// khorovod writes the program of `command` after these arguments. A launcher takes its first argument that is not an
-    /// option for the program, ends its options at `--`, and mpirun starts another program after `:`. Write options only.
+    /// khorovod writes the program of `command` after these arguments. A launcher treats the first argument that is not an
+    /// option as the program, so it would not start `command`. The same is true for the first argument after `--`. After `:`,
+    /// mpirun starts another program. Write options only.
     Error PROGRAM_IN_ARGS = "program-in-args";
 }
 

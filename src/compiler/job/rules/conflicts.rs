@@ -62,7 +62,7 @@ codes! {
     /// Worker groups, `spares`, `perWorker` storage, elastic Horovod and `keepWorkers: true` need `launcher.runsIn: ownPod`,
     /// in which a StatefulSet runs the workers. A gang, Kueue, `suspend`, torchrun, JAX and TensorFlow need `launcher.runsIn:
     /// firstWorker`, in which one Indexed Job runs all pods: a launcher that scales a StatefulSet would wait for pods that the queue never
-    /// admits. Without `security.apiAccess` it cannot scale one.
+    /// admits. With `security.apiAccess: false` the launcher cannot scale a StatefulSet.
     Error WRONG_LAUNCHER_POD = "wrong-launcher-pod";
 }
 

@@ -21,7 +21,7 @@ codes! {
     /// Both ignore unknown variables, so a misspelt variable has no effect and no error. The hint names the nearest one.
     Warning UNKNOWN_VARIABLE = "unknown-variable";
 
-    /// A value that NCCL or Horovod reads as another one
+    /// A value that NCCL or Horovod ignores or misreads
     ///
     /// Both read numbers. NCCL ignores a word such as `true`, and Horovod takes it for 0. Horovod reads `64MB` as 64 bytes. Write `1` or `0`,
     /// and sizes in bytes, or use the fields of `collective`.

@@ -25,7 +25,7 @@ codes! {
     /// two minutes or less. Save checkpoints regularly, so that the last one needs little time.
     Error LONG_GRACE_PERIOD = "long-grace-period";
 
-    /// A stall that is too short to be one
+    /// A `lifecycle.stall.timeout` that is too short
     ///
     /// `lifecycle.stall.timeout` is at least `10s`, because the launcher looks for progress every five seconds. In practice it must
     /// be longer than every pause of a healthy training: the start, the first step, a validation, and a checkpoint.
@@ -33,17 +33,17 @@ codes! {
 
     /// A metric without the port of the metrics
     ///
-    /// `lifecycle.stall.metric` is read from the port in `observability.metrics`. Without it, every training would count as one
-    /// that makes no progress. Set the port on which the ranks serve metrics.
+    /// `lifecycle.stall.metric` is read from the port in `observability.metrics`. Without the port, the launcher would see no
+    /// progress in any training. Set the port on which the ranks serve metrics.
     Error METRIC_WITHOUT_PORT = "metric-without-port";
 
     /// Your ServiceAccount must be allowed to scale the workers
     ///
     /// If you name a ServiceAccount, khorovod renders no Role. The account needs `get` on `statefulsets`, `get` and `patch`
-    /// on `statefulsets/scale`, and `get` and `patch` on `jobs` in the namespace of the job. Without the scale, the launcher
-    /// fails at its start with a message. Without `jobs`, it cannot end its own Job after a permanent failure, and a launcher
-    /// that replaces an evicted one does not continue its count of attempts and its time limit. With `get` on `endpoints`, the
-    /// launcher sends no DNS query for a worker that has no address yet.
+    /// on `statefulsets/scale`, and `get` and `patch` on `jobs` in the namespace of the job. Without the permissions on
+    /// `statefulsets/scale`, the launcher fails at its start with a message. Without those on `jobs`, it cannot end its own Job
+    /// after a permanent failure. A launcher that replaces an evicted one then also starts its count of attempts and its time
+    /// limit again. With `get` on `endpoints`, the launcher sends no DNS query for a worker that has no address yet.
     Warning OWN_ACCOUNT = "account-permissions";
 }
 

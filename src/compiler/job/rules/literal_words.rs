@@ -27,15 +27,15 @@ codes! {
 
     /// Arguments that the command does not read
     ///
-    /// A command that is a text is a script for bash, and so is the word after `bash -c`. It gets `args` as `"$@"`, and they
-    /// have no effect if the script does not use that: with `command: python train.py` and `args: [--lr, "0.1"]`, the program
+    /// A command that is a text is a script for bash, and so is the word after `bash -c`. The script gets `args` as `"$@"`. If it
+    /// does not use `"$@"`, the arguments have no effect: with `command: python train.py` and `args: [--lr, "0.1"]`, the program
     /// gets no arguments. Write a list, `[python, train.py]`, or the arguments in the script.
     Warning IGNORED_ARGS = "ignored-args";
 
     /// A variable of another system, which pods do not have
     ///
     /// Slurm and SkyPilot set variables such as `SLURM_PROCID` and `SKYPILOT_NODE_RANK`, and many clusters set `SCRATCH`. In
-    /// pods they are empty, so every rank would take itself for the first. Use the variables of the launcher instead:
+    /// pods they are empty, so every rank would act as the first rank. Use the variables of the launcher instead:
     /// torchrun sets `RANK`, `LOCAL_RANK` and `WORLD_SIZE`; Open MPI sets `OMPI_COMM_WORLD_RANK`,
     /// `OMPI_COMM_WORLD_LOCAL_RANK` and `OMPI_COMM_WORLD_SIZE`. Or set the variable in `env`.
     Warning UNSET_VARIABLE = "unset-variable";

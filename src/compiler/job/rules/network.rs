@@ -10,9 +10,9 @@ codes! {
     /// The spec needs more than its Pod Security level allows
     ///
     /// `hostNetwork`, `hostPath` and RDMA (the capability `IPC_LOCK`) need the Pod Security level `privileged`. Inline NFS
-    /// volumes and root need `baseline`. A namespace that enforces a stricter level refuses the pods. If an
-    /// administrator has allowed the level in the namespace, declare that with `security: {podSecurityLevel: ...}`, which
-    /// itself allows nothing. The pods get only the permissions that the spec needs.
+    /// volumes and root need `baseline`. A namespace that enforces a stricter level refuses the pods. If the namespace allows the
+    /// level, name it in `security: {podSecurityLevel: ...}`. This field does not change what the namespace allows; ask an
+    /// administrator for that. The pods get only the permissions that the spec needs.
     Error POD_SECURITY_LEVEL = "pod-security-level";
 
     /// A port below 1024 needs root

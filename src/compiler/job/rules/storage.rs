@@ -23,11 +23,11 @@ codes! {
     /// a StorageClass that supports it, or `perWorker` for one volume per worker.
     Error SHARED_READ_WRITE_ONCE = "shared-read-write-once";
 
-    /// An upload without credentials, from a read-only entry, or not at all
+    /// Settings of an S3 upload that cannot work together
     ///
     /// `direction: out` and `both` write to the bucket: they need `secretName`, a Secret that
     /// `kubectl create secret generic s3-keys --from-literal=AWS_ACCESS_KEY_ID=… --from-literal=AWS_SECRET_ACCESS_KEY=…`
-    /// creates. The entry must not be `readOnly`. `uploadInterval` needs one of these directions.
+    /// creates. The entry must not be `readOnly`. `uploadInterval` has an effect only with one of these directions.
     Error S3_UPLOAD = "s3-upload";
 
     /// Objects cannot be copied into a read-only mount

@@ -7,12 +7,12 @@ use crate::job::types::spec::{Placer, Topology};
 use crate::problem::{Problem, codes};
 
 codes! {
-    /// A topology that contradicts itself, or that nothing in the cluster would follow
+    /// A topology that contradicts itself, or that nothing in the cluster would apply
     ///
     /// `placement.topology` needs at least one of its fields, and only one of `required` and `preferred`. Slices need Kueue
     /// (`scheduling.localQueue`) or the target `volcano`, and their size must divide the number of workers: no other scheduler
-    /// places parts of a job. Pods read the labels of nodes for `rankOrder` only as plain objects, with `security.apiAccess` and
-    /// without `lifecycle.keepWorkers`; the levels `zone` and `region` need no permission.
+    /// places parts of a job. For `rankOrder`, the pods need the permission to read nodes. They get it only without `--target`, with
+    /// `security.apiAccess`, and without `lifecycle.keepWorkers`. The levels `zone` and `region` do not need this permission.
     Error TOPOLOGY = "topology";
 }
 

@@ -10,9 +10,9 @@ codes! {
     /// Fields that have no effect under Slurm
     ///
     /// The batch script has nothing that corresponds to these fields. Most are about pods: their network access, their
-    /// user, their placement by Kubernetes. Others set what khorovod does in pods if a training fails or makes no progress,
-    /// such as `lifecycle.stall`: under Slurm, it does not do that. You can leave the fields in the spec if you also render
-    /// it for Kubernetes.
+    /// user, their placement by Kubernetes. Others, such as `lifecycle.stall`, set what khorovod does in pods if a training fails
+    /// or makes no progress; the batch script does not do this. You can leave the fields in the spec if you also render it for
+    /// Kubernetes.
     Note SLURM_IGNORES = "slurm-ignores";
 
     /// Variables that you must set when you submit the job
