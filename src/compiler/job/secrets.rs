@@ -20,7 +20,7 @@ codes! {
 enum Evidence {
     /// It is a private key.
     Key,
-    /// It starts as an access token does.
+    /// It starts with the first characters of an access token, such as `ghp_`.
     Token,
     /// It is a URL with a password.
     Url,
@@ -59,12 +59,12 @@ const ABOUT: &[&str] =
 /// Words in names of variables whose values are not shown, although not all of these values are secrets.
 const VAGUE_NAMES: &[&str] = &["PASSW", "SECRET", "TOKEN", "KEY", "CREDENTIAL"];
 
-/// Whether the value of a variable belongs in a Secret, so that a warning is due.
+/// Whether the value of a variable belongs in a Secret. khorovod reports such a value.
 pub fn looks_secret(name: &str, value: &str) -> bool {
     evidence(name, value).is_some()
 }
 
-/// Whether the value of a variable may be a secret, so that it is better not shown.
+/// Whether the value of a variable may be a secret, so that reports must not show it.
 pub fn may_be_secret(name: &str, value: &str) -> bool {
     let name = name.to_uppercase();
     VAGUE_NAMES.iter().any(|word| name.contains(word)) || looks_secret(&name, value)

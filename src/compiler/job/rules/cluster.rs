@@ -51,8 +51,8 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     affinity(case, problems);
 }
 
-/// Reports terms of an affinity of the wrong type, which the API server refuses: the required terms of a node affinity are a map,
-/// and all others are a list.
+/// Reports the terms of an affinity whose type the API server refuses. The required terms of a node affinity must be a map, and all
+/// other terms must be a list.
 fn affinity(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let placement = case.document.get("spec").and_then(|spec| spec.get("placement"));
     let Some(affinity) = placement.and_then(|placement| placement.get("affinity")) else { return };

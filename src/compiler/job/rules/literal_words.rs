@@ -175,7 +175,7 @@ fn unset_variable(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) 
     }
 }
 
-/// The hint that names the launcher's variable with the meaning of another system's variable.
+/// The hint for a variable of another system. It names the variable with the same meaning that the launcher sets.
 fn instead_of(name: &str, spec: &Spec) -> String {
     let ranks = match spec.launcher.kind {
         LauncherKind::Torchrun => ["RANK", "LOCAL_RANK", "WORLD_SIZE"],
@@ -253,7 +253,7 @@ fn own_line(span: Span, text: &str) -> Option<Problem> {
     let (_, line) = lines.iter().zip(&lines[1.min(lines.len())..]).find(|(above, line)| ends(above) && option(line))?;
     let message = format!("`{}` begins a line: bash runs it as a separate command", line.trim());
     let hint = "end the line above with ` \\`; under `>`, indent all lines equally";
-    // Within quotes or a here document it may be correct.
+    // Within quotes or a here document, such a line may be correct.
     (!text.contains("<<") && text.matches(['"', '\'']).count() == 0)
         .then(|| Problem::new(&LITERAL_WORD, span, message).hint(hint))
 }
@@ -340,7 +340,7 @@ fn for_a_shell(span: Span, word: &str, is_last: bool, text: Option<String>) -> O
         let hint = "remove it: the job runs in the cluster, and the launcher waits for its ranks";
         return Some(Problem::new(&LITERAL_WORD, span, message).hint(hint));
     }
-    // bash would run `$(RANK)` as a command.
+    // bash would run `$(RANK)` as a command, so the hint names `$RANK`.
     if let Some(name) = shell_variable(word).and_then(|open| open.strip_prefix("$(")?.strip_suffix(')'))
         && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
     {

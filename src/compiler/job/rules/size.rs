@@ -76,7 +76,7 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
                     continue;
                 }
                 let Some(size) = Quantity::parse(text).filter(|size| size.milli() > 0) else { continue };
-                // A small threshold is possible, but not one that is smaller than a page.
+                // `fusionThreshold` may be small, but not smaller than a page of memory.
                 let least = if name == "fusionThreshold" { 1 << 12 } else { 1 << 20 };
                 if size.value() < least {
                     let bytes = if size.value() == 1 { "byte" } else { "bytes" };

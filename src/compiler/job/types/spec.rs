@@ -408,7 +408,8 @@ pub struct Scheduling {
 }
 
 impl Scheduling {
-    /// The version of the PodGroup of [`Gang::Native`], and the feature gates that it needs. Both are off by default.
+    /// The API version of the PodGroup of [`Gang::Native`], and the feature gates that it needs. By default, Kubernetes enables
+    /// neither the version nor the gates.
     pub fn native_gang(&self) -> (&'static str, &'static str) {
         match self.kube_version.minor {
             0..=36 => ("scheduling.k8s.io/v1alpha2", "GenericWorkload=true,GangScheduling=true"),

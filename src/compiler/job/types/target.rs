@@ -39,8 +39,8 @@ pub struct Facts {
     pub launcher_suffix: &'static str,
     /// The suffix that khorovod appends to the run's name for a PodGroup.
     pub pod_group_suffix: &'static str,
-    /// Fields of the spec that the target writes into an immutable part of its workloads. Under other targets they change
-    /// in place.
+    /// Fields of the spec that the target writes into an immutable part of its workloads. With other targets, Kubernetes changes
+    /// these fields in place.
     pub immutable_fields: &'static [&'static str],
     /// The API group of its workloads, such as `kubeflow.org`. Empty for those of Kubernetes itself.
     pub api_group: &'static str,
@@ -72,7 +72,7 @@ impl Facts {
         immutable_fields: &[],
         api_group: "",
         workload_kinds: &[],
-        // The pods of a StatefulSet have its revision in a label, and the pods of a Job have a suffix in their names.
+        // Kubernetes adds the revision of a StatefulSet to a label of its pods, and a suffix to the names of the pods of a Job.
         longest_suffix: |parts| if parts.is_indexed_job { RUN + JOB_POD } else { parts.worker + REVISION },
     };
 }
@@ -110,11 +110,11 @@ pub enum SshKeys {
     None,
 }
 
-/// Lengths of the parts of names, from which each target's longest name follows.
+/// Lengths of parts of names. Each target computes from them the length of its longest name.
 pub struct NameParts {
-    /// The length of `-run123-worker-group`.
+    /// How many characters the name of a group of workers adds to the job's name, such as `-run123-worker-group`.
     pub worker: usize,
-    /// The length of `-run123-launcher`.
+    /// How many characters the name of the launcher adds to the job's name: `-run123-launcher`.
     pub launcher: usize,
     /// Digits of the largest worker number.
     pub digits: usize,
@@ -122,7 +122,8 @@ pub struct NameParts {
     pub is_indexed_job: bool,
 }
 
-/// Kubernetes copies the name of a StatefulSet's revision into a label of its pods: `-` and a hash of ten characters.
+/// The length of what the name of a StatefulSet's revision adds to the name of the StatefulSet: `-` and a hash of ten characters.
+/// Kubernetes copies this name into a label of the pods.
 const REVISION: usize = 11;
 /// The length of the run's part of a name, `-run123`.
 pub const RUN: usize = "-run123".len();

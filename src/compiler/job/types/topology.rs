@@ -16,8 +16,8 @@ impl Topology {
         self.required.is_some() || self.preferred.is_some() || self.slices.is_some()
     }
 
-    /// Whether pods must read nodes to sort the ranks. They need not for the zone and the region, which Kubernetes copies to
-    /// labels of pods.
+    /// Whether pods must read nodes to sort the ranks. Kubernetes copies the zone and the region to labels of pods, so for these
+    /// levels the pods read their own labels.
     pub fn reads_nodes(&self) -> bool {
         self.rank_order.iter().any(|level| !POD_LABELS.contains(&level.label.as_str()))
     }
@@ -53,7 +53,7 @@ const LEVELS: [(&str, &str); 6] = [
 ];
 
 impl Level {
-    /// The level of a word or of a node label.
+    /// The level that a word such as `rack`, or a node label, names.
     pub fn new(name: &str) -> Self {
         let label = LEVELS.iter().find(|(word, _)| *word == name).map_or(name, |(_, label)| label);
         Self { name: name.to_owned(), label: label.to_owned() }
