@@ -11,9 +11,9 @@ use crate::yaml::Kind;
 codes! {
     /// The version of Kubernetes is too old for the rendered objects
     ///
-    /// `launcher.runsIn: firstWorker` needs `successPolicy` to end the pods of its Job, which Kubernetes has since 1.31.
-    /// `launcher.runsIn: ownPod` needs `podFailurePolicy`, which Kubernetes has since 1.26. In older versions, workers would
-    /// keep their GPUs, or the loss of a launcher would end the job. Use the other value of `runsIn`, or a newer cluster.
+    /// `launcher.runsIn: firstWorker` needs the field `successPolicy` of Jobs, which Kubernetes has since 1.31; it ends the workers.
+    /// `launcher.runsIn: ownPod` needs the field `podFailurePolicy`, which Kubernetes has since 1.26. In older versions, workers
+    /// would keep their GPUs, or the loss of a launcher would end the job. Use the other value of `runsIn`, or a newer cluster.
     /// `scheduling.gang: native` needs the PodGroup of Kubernetes itself, which exists since 1.36.
     /// `workers.resourceClaims` and `workers.computeDomain` need the API `resource.k8s.io/v1` of Kubernetes 1.34.
     /// `placement.topology.rankOrder` with only `zone` and `region` needs the labels that Kubernetes copies to pods since 1.35.

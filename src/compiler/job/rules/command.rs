@@ -40,7 +40,8 @@ codes! {
     /// An image of PyTorch without a launcher
     ///
     /// Without `launcher`, mpirun starts the ranks, so the image needs MPI, and a program for `torch.distributed` gets
-    /// its variables from khorovod instead of torchrun. Write `launcher: torchrun`, or `launcher: mpirun` if you want it.
+    /// its variables from khorovod instead of torchrun. Write `launcher: torchrun`, or `launcher: mpirun` if you want to use
+    /// mpirun.
     Warning LAUNCHER_UNSET = "launcher-unset";
 
     /// `launcher.args` sets the number of ranks

@@ -13,10 +13,10 @@ codes! {
     ///
     /// The words of a list are passed to the program unchanged: `$DATA` is not expanded, and `&&`, `|` and `>` are ordinary
     /// words. To use a shell, write the command as a string, which runs under `bash -c`:
-    /// `command: python train.py --data $DATA`. In a list, write an option and its value as two words. Replace the dashes
-    /// and quotes of a word processor. The same is true for `args` and `launcher.args`. Values of `env` are literal,
-    /// too: neither `$NAME` nor Kubernetes' `$(NAME)` is expanded. A file in `code.files` contains the given text; a path is
-    /// not read.
+    /// `command: python train.py --data $DATA`. In a list, write an option and its value as two words. Replace dashes and quotes
+    /// that a word processor inserted. All of this also applies to `args` and `launcher.args`. Values of `env` are literal,
+    /// too: neither `$NAME` nor Kubernetes' `$(NAME)` is expanded. The text of a file in `code.files` is its content; if the text
+    /// is a path, khorovod does not read the file at this path.
     Warning LITERAL_WORD = "literal-word";
 
     /// A command that runs in the background

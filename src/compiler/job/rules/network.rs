@@ -35,7 +35,7 @@ codes! {
     /// NCCL uses the loopback interface, or may choose it
     ///
     /// With `NCCL_SOCKET_IFNAME=lo` ranks on different hosts never connect. With `NCCL_SOCKET_IFNAME=^docker0` NCCL may choose the loopback interface. Ranks on different hosts then never connect.
-    /// Exclude both, or do not set the variable.
+    /// Exclude both interfaces with `^lo,docker0`, or do not set the variable.
     Error DOCKER0_ALONE = "loopback-interface";
 }
 
