@@ -8,7 +8,7 @@ use std::fmt;
 pub enum InvalidSeed {
     /// 32 printable characters, or 32 equal bytes: a password, not random bytes.
     NotRandom,
-    /// The input is not text and does not have 32 bytes, but this number of bytes.
+    /// The input is not text, and it has this number of bytes instead of 32.
     Bytes(usize),
     /// The input is a text with this number of characters, but neither 64 hex digits nor base64 of 32 bytes.
     Characters(usize),
