@@ -53,7 +53,7 @@ impl Files {
     }
 }
 
-// The options that change every spec, and those for the target and the cluster to render it for.
+// The options that change every spec, and the options for the target and the cluster.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Settings {

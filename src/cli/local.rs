@@ -204,7 +204,8 @@ fn check(job: &Job, objects: &[Value], report: &Report) -> Outcome {
         _ => "",
     };
     let is_here = |name: &str| match name.contains('/') {
-        // A program with a path may be in a volume of the job. Volumes are not searched here.
+        // A program with a path may be in a volume of the job, which is not searched. So a path in a volume counts as
+        // found.
         true => {
             job.pods
                 .iter()

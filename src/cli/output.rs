@@ -1,4 +1,4 @@
-//! Writing results to standard output or to a file, completely or not at all.
+//! Writes results to standard output or to a file. A file is written completely or not at all.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};

@@ -50,7 +50,7 @@ pub fn run(args: &Args, screen: &Screen) -> ExitCode {
         return exit_code(Err(Failure::Usage(message)), screen);
     }
     let file = args.errors.clone().or_else(default_file);
-    // The messages of an earlier run are out of date, however this one ends.
+    // The messages of an earlier call are out of date, whether this call succeeds or fails.
     if let Some(file) = file.as_ref().filter(|file| file.is_file()) {
         let _ = fs::remove_file(file);
     }

@@ -81,7 +81,8 @@ pub fn with_seed(texts: &[Text], mut inputs: Inputs, seed: &Seed, screen: &Scree
     if saved.as_ref() == Some(seed) {
         return Ok(rendered);
     }
-    // Another process saved a seed first, or there is no folder for it.
+    // The new seed was not saved. If another process saved a seed first, use that seed. If the seed cannot be saved,
+    // there are no keys.
     inputs.keys = saved.map_or(khorovod::Keys::Missing, |seed| seed.keys());
     all(texts, &inputs, screen)
 }

@@ -81,7 +81,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     if all.iter().any(Problems::any_error) { Err(Failure::Problems) } else { Ok(()) }
 }
 
-/// `job.yaml is valid`, or how many files are.
+/// `job.yaml is valid`, or the number of valid files.
 fn valid(texts: &[Text]) -> String {
     match texts {
         [one] => format!("{} is valid", one.name),

@@ -33,7 +33,7 @@ pub const HOSTFILE: &str = "\0hostfile";
 pub enum Shape {
     /// StatefulSets of workers and a launcher Job.
     StatefulSet,
-    /// One Indexed Job. The pod with index 0 also launches, over ssh.
+    /// One Indexed Job. The pod with index 0 also starts the ranks of all pods, over ssh.
     IndexedJob,
     /// One Indexed Job of agents, without ssh. Each agent starts the ranks of its pod.
     Agents,

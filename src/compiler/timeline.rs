@@ -16,7 +16,7 @@ use serde::Serialize;
 pub use facts::{Facts, Pods};
 pub use times::Source;
 
-/// An event in the life of a run.
+/// An event in the course of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -102,7 +102,7 @@ impl Scenario {
     }
 }
 
-/// The life of a run.
+/// The course of a run.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -165,7 +165,7 @@ pub struct Phase {
     pub log: Vec<String>,
     /// The activity of each lane, in their order.
     pub pods: Vec<Activity>,
-    /// The amount that the living pods hold, in the timeline's unit.
+    /// The amount that pods hold, without pods on a dead node, in the timeline's unit.
     pub held: u32,
     /// The amount that the scheduler counts for pods on a dead node.
     pub dead: u32,
@@ -181,7 +181,7 @@ pub enum Kind {
     Start,
     /// Pods start.
     Wait,
-    /// The launcher checks the workers, and each rank checks the world.
+    /// The launcher checks the workers, and each rank checks the world size.
     Check,
     /// The ranks train.
     Train,

@@ -50,11 +50,12 @@ impl System {
     }
 }
 
-/// Values that the old file lacks, or that replace values of it. Construct it with `..Options::default()`, because
-/// later versions may add fields.
+/// Values that the old file does not have, or that replace values of the old file. Construct it with
+/// `..Options::default()`, because later versions may add fields.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The job's name. Default: the name in the file, that of a script's file, or that of the system.
+    /// The job's name. Default: the name in the file, or else the name of the script's file, or else the name of the
+    /// system.
     pub name: Option<String>,
     /// Its namespace.
     pub namespace: Option<String>,

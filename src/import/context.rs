@@ -28,7 +28,7 @@ pub struct Context<'o> {
     pub whole: Span,
     /// The name of the old file. Empty if it is standard input.
     pub file: &'o str,
-    /// The launch line from the command line, with its span.
+    /// The launch line that the user passed with `--command`, with its span.
     pub typed: Option<(String, Span)>,
     /// Secrets to create: the name, and the keys with their values.
     secrets: Vec<(String, Map<String, Json>)>,

@@ -26,7 +26,7 @@ struct Object {
     kind: String,
     name: String,
     run: String,
-    /// Empty for an object of Kubernetes itself.
+    /// The API group. Empty for the core group.
     api_group: String,
     spec: Option<String>,
     omitted: Option<String>,

@@ -45,7 +45,7 @@ pub struct Job {
     pub name: String,
     /// The namespace of the job. If it is None, the job is in the namespace of kubectl's context.
     pub namespace: Option<String>,
-    /// The run that applying the spec would create, if the command line names a spec.
+    /// The name of the run that the spec would start, if the command line names a spec.
     pub run_of_spec: Option<String>,
     /// The word of the command line that names the job. Hints repeat it.
     pub word: String,

@@ -1,4 +1,5 @@
-//! What a job is doing, since when, and what it waits for. [`diagnose`] is a pure function of the job's objects and the time.
+//! Determines what a job is doing, since when, and what it waits for. [`diagnose`] is a pure function of the job's
+//! objects and the time.
 
 mod causes;
 mod launch;
@@ -43,7 +44,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Whether the run does not change any more.
+    /// Whether the phase is final.
     pub fn has_ended(self) -> bool {
         matches!(self, Self::Stopped | Self::Trained | Self::Failed | Self::Superseded | Self::PastDeadline)
     }
@@ -134,7 +135,7 @@ pub struct Progress {
     pub seconds_left: Option<u64>,
 }
 
-/// Another run of the same job, of which objects exist.
+/// Another run of the same job, if the cluster has objects of it.
 #[derive(Debug, Serialize)]
 pub struct OtherRun {
     pub run: String,

@@ -1,4 +1,5 @@
-//! `khorovod diff`: what applying a spec would do to the job that the cluster has. It is `plan --against` the cluster.
+//! `khorovod diff`: prints what applying a spec would do to the job in the cluster, as `plan --against` does for two
+//! specs.
 
 use std::fmt::Write as _;
 
@@ -131,7 +132,7 @@ fn moved(job: &Job, current: &str, settings: &input::Settings) -> Result<String,
     }
 }
 
-/// The spec that the job's ConfigMap carries, as JSON.
+/// The spec that the job's ConfigMap has in an annotation, as JSON.
 fn live_spec(objects: &Objects, job: &str) -> Option<String> {
     objects.current(job)?.metadata.annotations.get("khorovod.dev/spec").cloned()
 }

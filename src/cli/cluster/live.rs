@@ -27,7 +27,7 @@ pub struct View {
 }
 
 impl View {
-    /// Takes over the terminal. Ctrl-C gives it back, and ends the process.
+    /// Opens the view in the whole terminal. Ctrl-C restores the terminal and ends the process.
     pub fn open() -> Self {
         let _ = ctrlc::set_handler(|| {
             leave();
@@ -142,7 +142,8 @@ fn bar(state: &State, fact: &str, width: usize) -> String {
     format!("{}{} ", "█".repeat(full), "░".repeat(cells - full))
 }
 
-/// Like [`wrapped`], in at most `most` lines: the text ends with `…` before the suffix if it is too long.
+/// Like [`wrapped`], with a suffix and in at most `most` lines. If the text is too long, it is cut, and `…` comes
+/// before the suffix.
 fn limited(text: &str, suffix: &str, width: usize, most: usize) -> Vec<String> {
     let mut lines = wrapped(&format!("{text}{suffix}"), width);
     let mut kept: Vec<char> = text.chars().take(width.max(10) * most).collect();
@@ -310,7 +311,7 @@ mod tests {
         // In a large terminal, the text is complete.
         let lines = frame(&[waiting(8)], (200, 60));
         assert!(lines[1].ends_with("403 Forbidden (for 5 min)") && !lines[..8].concat().contains('…'), "{lines:#?}");
-        // Each of several jobs has its state and its workers, and an empty line behind it.
+        // Each of several jobs has its state and its workers, and an empty line follows.
         let lines = frame(&[waiting(8), states().remove(0), waiting(32)], (80, 24));
         for first in [0, 7, 14] {
             assert!(lines[first].contains(", run ") && lines[first + 2].starts_with(" workers "), "{lines:#?}");

@@ -95,7 +95,7 @@ impl Time {
             |text: &str, mark| -> Option<Vec<i64>> { text.split(mark).map(|part| part.parse().ok()).collect() };
         let [year, month, day] = numbers(date, '-')?[..] else { return None };
         let [hour, minute, second] = numbers(time.split('.').next()?, ':')?[..] else { return None };
-        // Days since 1970 in the Gregorian calendar, with years that begin in March.
+        // Computes the days since 1970. Years are counted from March, so that a leap day is the last day of a year.
         let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
         let days =
             365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + (153 * month + 2) / 5 + day

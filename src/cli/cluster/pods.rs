@@ -8,9 +8,10 @@ use crate::cli::agent::is_agent;
 /// The pods that print the output of the ranks of a run.
 #[derive(Debug)]
 pub struct Output<'a> {
-    /// All pods of the run: the launching ones first, then the workers by their index.
+    /// All pods of the run: first the pods that start the ranks (the launchers, or pod 0), then the workers by their
+    /// index.
     pub pods: Vec<&'a Pod>,
-    /// Whether each pod prints the output of its own ranks. If it is false, the launching pod prints the output of all
+    /// Whether each pod prints the output of its own ranks. If it is false, the launcher prints the output of all
     /// ranks.
     pub is_per_pod: bool,
 }
@@ -28,7 +29,7 @@ impl<'a> Output<'a> {
         Self { pods, is_per_pod }
     }
 
-    /// The launching pods, the oldest first. All but the last have ended.
+    /// The pods that start the ranks, the oldest first. All but the last one have ended.
     pub fn launchers(&self) -> Vec<&'a Pod> {
         self.pods.iter().copied().filter(|pod| launches(pod)).collect()
     }
@@ -82,7 +83,7 @@ pub fn has_failed(pod: &Pod) -> bool {
         })
 }
 
-/// The number of the pod that runs a rank, from the spec that the job's ConfigMap carries.
+/// The number of the pod that runs a rank, computed from the spec that the job's ConfigMap has in an annotation.
 pub fn pod_of_rank(objects: &Objects, job: &str, rank: u32) -> Option<u32> {
     let text = objects.current(job)?.metadata.annotations.get("khorovod.dev/spec")?.clone();
     let text = Text { name: "the spec in the cluster".to_owned(), text };

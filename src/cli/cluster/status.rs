@@ -92,7 +92,8 @@ fn one(job: &Job, state: &State, lines: u32, screen: &Screen) -> String {
 /// The next command for a job in this state.
 fn hint(job: &Job, state: &State) -> String {
     let words = job.words();
-    // `run_of_spec` is computed for plain objects, so the run of a job with another controller always differs from it.
+    // `run_of_spec` is computed for plain objects. If another controller runs the job, the run always has another name,
+    // which does not mean that the spec has changed.
     let is_changed = state.other_controller.is_none()
         && job.run_of_spec.as_ref().zip(state.run.as_ref()).is_some_and(|(spec, run)| spec != run);
     match state.phase {

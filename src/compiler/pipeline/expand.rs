@@ -134,7 +134,7 @@ fn refuse_bytes(stream: &mut Stream<'_>, name: &str, body: &[u8], first_line: us
     stream.push(Problem::new(&NOT_UTF8, span, message).hint("save the file or template that contains it as UTF-8"));
 }
 
-/// Reports a stream that is too large, at the line that contains the limit.
+/// Reports a stream that is too large, at the line in which it exceeds the limit.
 fn too_large(stream: &mut Stream<'_>, name: &str, bytes: &[u8], limit: usize) {
     let start = memchr::memrchr(b'\n', &bytes[..limit]).map_or(0, |end| end + 1);
     let end = memchr(b'\n', &bytes[limit..]).map_or(bytes.len(), |end| limit + end);

@@ -313,7 +313,7 @@ fn add_results(list: &mut String, problems: &Problems) {
     if !list.ends_with('\n') {
         list.push('\n');
     }
-    // The results of an earlier function were already printed.
+    // Tools have already printed the results of an earlier function, so they are replaced.
     let old_results = keys(list).find(|(key, _)| *key == "results").map(|(_, lines)| lines);
     if let Some(lines) = old_results {
         list.replace_range(lines, "");

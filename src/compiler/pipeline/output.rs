@@ -46,8 +46,8 @@ impl Built {
     }
 }
 
-/// The line break to write between `before` and an object, which may be empty. After `--- {a: 1}` is replaced, `before`
-/// ends with the marker `---`, without a line break.
+/// The text to write between `before` and an object: a line break if `before` ends with the marker `---`, as when `---
+/// {a: 1}` is replaced. Otherwise it is empty.
 pub fn line_end(before: &[u8]) -> &'static str {
     if before.ends_with(b"---") { "\n" } else { "" }
 }

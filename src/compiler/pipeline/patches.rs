@@ -129,7 +129,8 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
     }
 }
 
-/// Whether a patch is an empty map, and not one whose keys are invalid.
+/// Whether a patch is an empty map. A map that is empty because its invalid keys were left out does not count:
+/// `problems` has their problems.
 fn is_empty(body: &Node, problems: &[Problem]) -> bool {
     matches!(&body.kind, Kind::Map(entries) if entries.is_empty())
         && !problems.iter().any(|problem| problem.labels.iter().any(|label| label.span.within(body.span)))

@@ -111,7 +111,7 @@ fn is_clearly_other(text: &str) -> bool {
 }
 
 /// Whether a document is a TrainingJob: its API group is khorovod's. If TrainingJobs are expected, a document of the
-/// kind `TrainingJob` without an API group, or with a similar one, is one too.
+/// kind `TrainingJob` also counts if it has no API group or a similar one.
 fn is_job(document: &Node, expected: Expected) -> bool {
     let text = |key: &str| document.get(key).and_then(Node::text).unwrap_or_default();
     let version = text("apiVersion");
@@ -122,7 +122,7 @@ fn is_job(document: &Node, expected: Expected) -> bool {
 /// Whether the API group of an `apiVersion` is probably a misspelling of khorovod's.
 fn is_similar_group(version: &str) -> bool {
     let group = version.split('/').next().unwrap_or_default();
-    // A long text is not similar, and the edit distance takes quadratic time.
+    // Long texts are not compared, because computing the edit distance takes quadratic time.
     group.len() <= 64 && (strsim::damerau_levenshtein(group, "khorovod.dev") <= 4 || group.contains("horovod"))
 }
 

@@ -8,7 +8,7 @@ use crate::job::looks_secret;
 use crate::problem::Span;
 use crate::yaml::{self, Kind, Node};
 
-/// Returns the values of a stream that look like secrets, in the order of the text. The text may have any mistakes.
+/// Returns the values of a stream that look like secrets, in the order of the text. The text need not be valid.
 ///
 /// These are private keys and access tokens anywhere in the text, also in comments; the values of variables that have the name of
 /// a secret; and the values of Secrets.
@@ -146,7 +146,7 @@ fn offset(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
 }
 
-/// Sorts what was found, without white space at the ends, and joins ranges that overlap.
+/// Sorts the found values, removes white space at the ends of their ranges, and joins ranges that overlap.
 fn merged(text: &str, mut found: Vec<FoundSecret>) -> Vec<FoundSecret> {
     for FoundSecret { range, .. } in &mut found {
         range.end = range.start + text[range.clone()].trim_end().len();

@@ -21,11 +21,12 @@ use crate::yaml::flow::flow;
 /// The consequence of changing a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// The change starts a new run, because pods observe the value or Kubernetes does not change it in the workloads.
+    /// The change starts a new run, because pods observe the value or Kubernetes cannot change it in existing
+    /// workloads.
     Run,
     /// Objects change in place and the run continues.
     InPlace,
-    /// The field is part of a PersistentVolumeClaim, which Kubernetes does not change.
+    /// The field is part of a PersistentVolumeClaim, in which Kubernetes can change only the size.
     Claim,
 }
 

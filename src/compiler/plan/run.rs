@@ -22,7 +22,8 @@ pub fn run_name(spec: &Spec, revision: u32) -> String {
     fingerprint.letters()
 }
 
-/// The first name of a run of this job, or of one of its objects, in a text: `mnist-f4k2wz-ssh` for the job `mnist`.
+/// Finds the first name in a text that begins with the name of the job and the name of a run. For the job `mnist`, this
+/// may be `mnist-f4k2wz-ssh`.
 pub fn find_run_name<'t>(text: &'t str, job: &str) -> Option<&'t str> {
     let in_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
     let mut starts = text.match_indices(job).map(|(at, _)| at).filter(|&at| !text[..at].ends_with(in_name));

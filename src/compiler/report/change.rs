@@ -203,7 +203,7 @@ fn differences(before: &[Field], after: &[Field]) -> Vec<(Reach, Difference)> {
                 // A claim that the spec no longer has remains unchanged in the cluster.
                 let reach = match (field.reach, other.map(|other| other.reach)) {
                     (Reach::Claim, None) => Reach::InPlace,
-                    // Whether pods observe this field depends on another field.
+                    // Another field has changed too, so that pods now observe this field. The change starts a new run.
                     (_, Some(Reach::Run)) => Reach::Run,
                     (reach, _) => reach,
                 };

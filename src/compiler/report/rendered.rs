@@ -174,8 +174,8 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
             continue;
         };
         let (other, (_, earlier)) = before.remove(at);
-        // The data of Secrets is not compared: it must not be shown, and `plan` may not have it. Kubernetes refuses
-        // other keys for the same run.
+        // The data of Secrets is not compared, because it must not be shown, and `plan` may have no keys. If the keys
+        // differ, Kubernetes refuses them for the same run.
         if object.kind == "Secret" {
             continue;
         }

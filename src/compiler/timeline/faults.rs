@@ -1,4 +1,4 @@
-//! Nodes that fail, and evictions.
+//! The timelines of nodes that fail and of evictions. Each function adds phases to a [`Story`].
 
 use super::facts::FOREVER;
 use super::story::Role::{Head, Others, Replacement, Spare, Victim};
@@ -115,7 +115,7 @@ fn another_worker(story: &mut Story, victim: &str) {
     start_again(story, vec![format!("{next} takes the place of {victim}")]);
 }
 
-/// In an Indexed Job, Kubernetes replaces the pod.
+/// Adds the phases in which Kubernetes replaces the lost pod of an Indexed Job.
 fn another_pod(story: &mut Story, victim: &str) {
     story.set(&[(Head, State::Ready, "waiting for the lost pod"), (Others, State::Ready, "old ranks ended")]);
     let log = match story.facts.pods {
@@ -195,7 +195,7 @@ fn note_volume(story: &mut Story) {
     }
 }
 
-/// An elastic job continues with the workers that are left.
+/// An elastic job continues with the remaining workers.
 fn elastic_worker(story: &mut Story) {
     let facts = story.facts;
     let (least, timeout) = (facts.min_workers.unwrap_or_default(), facts.elastic_timeout);

@@ -1,4 +1,5 @@
-//! Runs without a fault of the cluster: the training ends, crashes, hangs, takes too long or is replaced.
+//! The timelines of runs without a fault of the cluster: the training ends, crashes, hangs, takes too long or is
+//! replaced. Each function adds phases to a [`Story`].
 
 use super::faults::checked;
 use super::story::Role::{Head, NewHead, NewWorkers, Others, Spare, Victim};

@@ -37,7 +37,7 @@ pub struct Time {
 }
 
 impl Time {
-    /// A row of the table.
+    /// The time in the row `name` of `times.txt`.
     pub fn of(name: &str) -> Self {
         let [_, seconds, source, reason] = rows(TIMES).find(|row| row[0] == name).unwrap_or([""; 4]);
         let source = match source {
@@ -65,7 +65,7 @@ impl Time {
     }
 }
 
-/// The seconds of a row of the table.
+/// The seconds in the row `name` of `times.txt`.
 pub fn seconds(name: &str) -> u64 {
     Time::of(name).seconds.unwrap_or_default()
 }

@@ -234,7 +234,7 @@ impl Script<'_, '_, '_> {
         Span { start, end: start + text.len(), ..self.span }
     }
 
-    /// Adds a row for a line. The beginning of the line is its name.
+    /// Adds a row for a line to the report. The row gets the beginning of the line as its name.
     fn row(&mut self, text: &str, span: Span) -> usize {
         let text = &secrets::masked(text);
         let line = text.lines().next().unwrap_or_default().trim();
@@ -269,7 +269,8 @@ impl Script<'_, '_, '_> {
         self.settle(row, Verdict::Lost, "", how);
     }
 
-    /// Imports a part. Returns whether it starts an interactive Python, whose input follows.
+    /// Imports a part. Returns whether it starts an interactive Python. Then the following parts are the input of
+    /// Python.
     fn part(&mut self, part: &Part, simple: bool) -> bool {
         let text = self.text[part.place.clone()].to_owned();
         let span = self.at(part);

@@ -1,4 +1,4 @@
-//! Splits off the commands before a launch (`mkdir`, `sleep`, `echo`) that the launcher need not run.
+//! Splits off commands before the launcher of a line (`mkdir`, `sleep`, `echo`) that the launcher's pod need not run.
 
 use crate::shell::{self, Joint, words};
 

@@ -79,7 +79,8 @@ pub fn waits(line: &str) -> bool {
     }
 }
 
-/// Returns the modules that a script starts with `python -m`, without those of packages that an image for training has.
+/// Returns the modules that a script starts with `python -m`. Leaves out modules of packages that images for training
+/// usually have.
 pub fn modules(script: &str) -> Vec<String> {
     const INSTALLED: &[&str] =
         &["torch", "accelerate", "deepspeed", "horovod", "lightning", "pytorch_lightning", "pip"];

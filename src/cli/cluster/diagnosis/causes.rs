@@ -1,4 +1,5 @@
-//! Why pods are not Ready: the reasons of the scheduler, of the kubelet and of admission. The main type is [`Cause`].
+//! Finds out why pods are not Ready, from the reasons that the scheduler, the kubelet and admission give. The main type
+//! is [`Cause`].
 
 use serde::Serialize;
 
@@ -8,11 +9,11 @@ use crate::cli::cluster::objects::{Event, Objects, Pod, Terminated, condition};
 /// Something that some pods of a run wait for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cause {
-    /// How many workers; 0 if it is the launcher.
+    /// The number of workers that wait; 0 if the launcher waits.
     pub workers: u32,
-    /// The reason, as a phrase that follows the number.
+    /// The reason, as a phrase that follows the number of workers in a sentence.
     pub reason: String,
-    /// At most eight of the pods.
+    /// The names of the pods, at most eight.
     pub pods: Vec<String>,
 }
 

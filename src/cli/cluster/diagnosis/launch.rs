@@ -1,4 +1,4 @@
-//! The objects of one run, sorted by their part in it. The main type is [`Launch`].
+//! Sorts the objects of one run by their role. The main type is [`Launch`].
 
 use std::collections::BTreeSet;
 
@@ -67,9 +67,8 @@ pub struct Launch<'a> {
     pub report: Option<Report>,
     /// Whether the workers stay when the run ends.
     pub keeps_workers: bool,
-    /// Whether the ranks run only while all pods run, and no pod reports that it waits for the others: true for
-    /// torchrun, JAX and TensorFlow with a fixed number of pods. The other launchers wait for the workers and report
-    /// this state.
+    /// Whether the job uses torchrun, JAX or TensorFlow with a fixed number of pods. Its ranks run only while all pods
+    /// run, but no pod reports that it waits for the others. Other launchers wait for the workers and report it.
     pub needs_all_pods: bool,
     /// The kind and the name of the object by which a controller of another project runs the job, such as an MPIJob.
     pub other_controller: Option<(String, String)>,
@@ -178,7 +177,7 @@ fn replicas(set: &StatefulSet) -> u32 {
     set.metadata.annotations.get(REPLICAS).and_then(|text| text.parse().ok()).or(set.spec.replicas).unwrap_or(1)
 }
 
-/// The field `spec` of the job, if its ConfigMap carries it.
+/// The field `spec` of the job, if its ConfigMap has the document of the job in an annotation.
 fn spec_of(objects: &Objects, job: &str) -> Option<serde_json::Value> {
     let text = objects.current(job)?.metadata.annotations.get("khorovod.dev/spec")?;
     Some(serde_json::from_str::<serde_json::Value>(text).ok()?["spec"].take())
@@ -194,8 +193,8 @@ fn has_agents(job: &Job) -> bool {
 fn controller(objects: &Objects, pods: &[&Pod], (job, run): (&str, &str)) -> Option<(String, String)> {
     let jobs = objects.jobs.iter().filter(|job| job.metadata.label(RUN) == run).map(|job| &job.metadata);
     let mut owners = jobs.chain(pods.iter().map(|pod| &pod.metadata)).flat_map(|meta| &meta.owner_references);
-    // A StatefulSet or a Job is khorovod's own owner, even if it is missing here because it was deleted or cannot be
-    // read.
+    // An owner of the kind StatefulSet or Job was created by khorovod, even if `objects` does not contain it because it
+    // was deleted or cannot be read.
     let is_other = |kind: &str| !matches!(kind, "StatefulSet" | "Job");
     let owner = owners.find(|owner| is_other(&owner.kind)).map(|owner| (owner.kind.clone(), owner.name.clone()));
     owner.or_else(|| {

@@ -159,8 +159,8 @@ fn launched(state: &State, launch: &Launch<'_>, pod: &Pod, now: Time) -> Found {
         }
         "saving" => (Phase::Saving, since, format!("saving a checkpoint{}", with(": "))),
         "uploading" => (Phase::Uploading, since, format!("uploading the S3 volumes{}", with(": "))),
-        // With agents, the phase `training` begins when the agent of the first pod starts, although it still waits for
-        // the other pods.
+        // If agents start the ranks, the reported phase is `training` as soon as the agent of the first pod runs. This
+        // agent may still wait for the other pods.
         "training" if launch.needs_all_pods && !launch.are_all_started() => {
             let what = waiting_for(state);
             match state.last_end.as_deref().map(shorten) {

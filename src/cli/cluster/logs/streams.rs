@@ -201,19 +201,20 @@ impl<'a> Streams<'a> {
         !self.known.is_empty()
     }
 
-    /// Whether all calls have ended, and their last lines can be printed.
+    /// Whether all calls have ended and all their lines have been sent.
     pub fn are_done(&mut self) -> bool {
         self.close_ended();
         self.children.is_empty() && self.readers.is_empty()
     }
 }
 
-/// Sends each line of a stream, until it ends or the receiver is gone.
+/// Sends each line of a stream, until the stream ends or the receiver is closed.
 fn pass(stream: impl Read, name: &str, sender: &SyncSender<Line>) {
     each_line(stream, |line| sender.send((name.to_owned(), line)).is_ok());
 }
 
-/// Like [`pass`], for lines that begin with their time. Leaves out those up to the position `from`, and keeps `position` up to date.
+/// Like [`pass`], for lines that begin with their time. Leaves out the lines up to the position `from`, and updates
+/// `position` with each line.
 fn pass_on(
     stream: impl Read,
     name: &str,

@@ -22,8 +22,8 @@ pub fn find_run<'n>(patch: &'n Node, job: &str) -> Option<(Span, &'n str)> {
         .or_else(|| patch.items().iter().find_map(|item| find_run(item, job)))
 }
 
-/// The first field in a patch that repeats a rendered field of khorovod's containers or volumes, or sets their image: its
-/// place, a message and a hint. `before` is the object without the patch.
+/// Finds the first field in a patch that repeats a rendered field of khorovod's containers or volumes, or sets their
+/// image. Returns its place, a message and a hint. `before` is the object without the patch.
 pub fn find_copy(patch: &Node, before: &Json, of: Type) -> Option<(Span, String, &'static str)> {
     if of == Type::PodSpec {
         return ["containers", "initContainers", "volumes"].into_iter().find_map(|list| {

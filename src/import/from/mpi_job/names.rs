@@ -1,5 +1,5 @@
-//! Imports names of the operator's pods, `JOB-worker-0` or `JOB-launcher`, in variables and in the launch. khorovod's
-//! pods have other names, so a program that looks for the old ones would wait forever.
+//! Imports names of the operator's pods, `JOB-worker-0` or `JOB-launcher`, in variables and in the line that starts the
+//! ranks. khorovod's pods have other names, so a program that looks for the old ones would wait forever.
 
 use crate::field;
 use serde_json::Value as Json;

@@ -1,4 +1,4 @@
-//! The last step of the import: the launch, the resources and the environment go into the new spec.
+//! The last step of the import: adds the line that starts the ranks, the resources and the environment to the new spec.
 
 use crate::field;
 use serde_json::{Value as Json, json};
@@ -113,7 +113,7 @@ impl Script<'_, '_, '_> {
         self.context.problems.push(problem.hint(hint));
     }
 
-    /// Imports the launch line from the command line.
+    /// Imports the launch line that the user passed with `--command`.
     fn typed(&mut self, line: &str, span: Span) {
         let world = self.resources.world();
         line.clone_into(&mut self.launch_text);

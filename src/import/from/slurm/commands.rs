@@ -1,4 +1,5 @@
-//! Imports the commands of a script, one by one: the one that starts the ranks, and those that prepare the environment.
+//! Imports the commands of a script, one by one: the command that starts the ranks (the launch), and the commands that
+//! prepare the environment (the setup, in `spec.slurm.setup`).
 
 use crate::field;
 use serde_json::json;
@@ -228,8 +229,8 @@ impl Script<'_, '_, '_> {
         let made = made.filter(|name| !text.starts_with("export") && !self.is_exported_above(name));
         // An array cannot be exported.
         let as_it_is = text.starts_with("export") || text.starts_with(':') || pairs.is_empty() || text.contains("=(");
-        // Programs may read an exported variable, so its outcome is `Changed`. A search path is `Kept`, because an
-        // image has its own.
+        // Programs may read an exported variable, so its outcome is `Changed`. For a search path it is `Kept`, because
+        // in pods the image sets its own search path.
         let read = text.starts_with("export") && !text.contains("PATH=");
         let text = if as_it_is { text.to_owned() } else { format!("export {text}") };
         self.setup.push(Setup { name: made, ..Setup::new(text, row) });

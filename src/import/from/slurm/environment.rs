@@ -1,4 +1,5 @@
-//! Imports the environment of the line that starts the ranks: variables, modules and the lines of the setup.
+//! Imports the environment of the line that starts the ranks: variables, modules and the setup, which is the lines
+//! before it (`spec.slurm.setup`).
 
 use crate::field;
 use serde_json::{Value as Json, json};
@@ -32,7 +33,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Whether a row belongs to the line that starts the ranks, which may begin with assignments.
+    /// Whether a row of the report belongs to the line that starts the ranks, which may begin with assignments.
     fn launches(&self, row: usize) -> bool {
         self.said.iter().any(|(other, _, to, _)| *other == row && to.starts_with(field::COMMAND))
     }

@@ -1,4 +1,5 @@
-//! Reports the files that the command names: on the nodes of a Slurm cluster they exist, and in pods they may not.
+//! Reports the files that the command names, because they exist on the nodes of a Slurm cluster, but may be missing in
+//! pods.
 
 use crate::field;
 use serde_json::Value as Json;
@@ -7,12 +8,12 @@ use super::Script;
 use crate::launch::files::{is_on_nodes, is_relative, words};
 use crate::launch::program;
 
-/// The maximum number of files that a row names.
+/// The maximum number of files that the row of the report names.
 const MOST: usize = 6;
 
 impl Script<'_, '_, '_> {
-    /// Reports, in one row, the files that pods may lack. Relative paths are not reported if the user named an image,
-    /// because these files should be in the image.
+    /// Adds one row to the report with the files that pods may lack. Relative paths are not reported if the user named
+    /// an image, because these files should be in the image.
     pub fn tell_of_files(&mut self) {
         let spec = &self.context.spec;
         let has_image = self.image.is_some() || self.context.options.image.is_some();

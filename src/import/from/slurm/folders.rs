@@ -1,4 +1,5 @@
-//! Follows the working directory of a script: `--chdir`, and the lines with `cd`.
+//! Follows the working directory of a script through `--chdir` and the lines with `cd`. The setup is the lines before
+//! the ranks start (`spec.slurm.setup`).
 
 use super::classify::{self, Kind};
 use super::{Script, Setup};

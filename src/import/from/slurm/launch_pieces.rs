@@ -1,5 +1,5 @@
-//! Variables that hold several words of a launch line, as text or as an array. If a launch line uses such a variable,
-//! the words are inserted in its place.
+//! Variables that hold several words of a launch line (the line that starts the ranks), as text or as an array. If a
+//! launch line uses such a variable, the words are inserted in its place.
 
 use crate::launch::options;
 use crate::shell::{

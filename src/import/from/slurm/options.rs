@@ -8,8 +8,9 @@ use crate::option_table::{Row, names, row};
 #[derive(Debug, Clone, Copy)]
 pub enum Meaning {
     Nodes,
-    /// A number (`Count`) or an amount of memory (`Memory`). It has a function that returns its field in [`Resources`],
-    /// the field of the spec, and the note if the spec expresses the amount in another way.
+    /// A number (`Count`) or an amount of memory (`Memory`). The values are: a function that returns the field of
+    /// [`Resources`], the path of the field in the spec, and the note for an amount that the spec expresses in another
+    /// way.
     Count(fn(&mut Resources) -> &mut Option<u32>, &'static str, &'static str),
     Memory(fn(&mut Resources) -> &mut Option<u64>, &'static str, &'static str),
     Gres,

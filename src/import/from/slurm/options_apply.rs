@@ -13,7 +13,7 @@ pub const SEES_ALL: &str = "each rank sees all GPUs of its worker: let the progr
                             GPUs`";
 
 impl Script<'_, '_, '_> {
-    /// Imports options in their order. `from` is the command they belong to, for the report.
+    /// Imports options in their order. `from` is the command that they belong to, for the report.
     pub fn given(&mut self, words: &[String], from: &str, span: Span) {
         let mut rest = words;
         while !rest.is_empty() {

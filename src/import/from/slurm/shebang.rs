@@ -31,8 +31,8 @@ pub fn check(text: &str, whole: Span, context: &mut Context<'_>) -> bool {
 }
 
 impl Script<'_, '_, '_> {
-    /// Records the outcome of the flags. Returns a line with `set` for them if the whole script is the command. Otherwise,
-    /// the line goes to the beginning of the setup.
+    /// Converts the flags to a line with `set`, and records their outcome. Returns this line if the whole script is the
+    /// command. Otherwise adds it to the beginning of the setup (`spec.slurm.setup`).
     pub fn flags(&mut self, whole: bool) -> Option<String> {
         let (line, _, flags) = read(self.text)?;
         if flags.is_empty() {

@@ -1,4 +1,5 @@
-//! Reports variables that the command of the ranks uses and that only Slurm or a site sets: pods lack them.
+//! Reports variables that the command of the ranks uses and that only Slurm or the configuration of a Slurm cluster
+//! sets, because pods do not have them.
 
 use crate::field;
 use serde_json::{Value as Json, json};
@@ -234,7 +235,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Reports, in one row, the programs and variables of Slurm that a whole script uses.
+    /// Adds one row to the report with the programs and variables of Slurm that a whole script uses.
     fn tell_of_script(&mut self, command: &str, names: &[String]) {
         let mut own: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.starts_with("SLURM_")).collect();
         let words = || command.split(|c: char| c.is_whitespace() || "();|&`\"'".contains(c));
