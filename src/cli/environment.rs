@@ -38,8 +38,8 @@ pub static LOCAL: &[&str] = &[
 const HELM_NAMESPACE: &str = "HELM_NAMESPACE";
 const PATH: &str = "PATH";
 
-/// The namespace that Helm passes to the plugin of `helm khorovod`: the one in the option `-n`, or else the one in the
-/// current context. None for `default`, because Helm passes this name even if neither the option nor the context sets a
+/// The namespace that Helm passes to the plugin of `helm khorovod`, from the option `-n` or else from the current
+/// context. None for `default`, because Helm passes this name even if neither the option nor the context sets a
 /// namespace. None in a post-renderer too, because Helm passes it no namespace.
 pub fn helm_namespace() -> Option<String> {
     let is_command = env::var(HELM_PLUGIN).is_ok_and(|name| name == "khorovod");

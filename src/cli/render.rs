@@ -110,8 +110,8 @@ pub fn all(texts: &[Text], inputs: &Inputs, screen: &Screen) -> Result<Vec<Rende
     Err(Failure::Problems)
 }
 
-/// Finds an object that two files contain, so that one would overwrite the other in the cluster. Two such objects in
-/// one file are not checked here: the library reports them, with their location.
+/// Finds an object that two files contain, so that one would overwrite the other in the cluster. If one file contains
+/// an object twice, the library reports it, with its location.
 pub fn duplicate(texts: &[Text], rendered: &[Rendered]) -> Option<String> {
     let mut seen = HashMap::new();
     for (text, one) in texts.iter().zip(rendered) {

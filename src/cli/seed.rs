@@ -55,8 +55,8 @@ impl Seed {
         if in_ci() { Ok(Self::Missing) } else { Ok(Self::New(fresh()?, path)) }
     }
 
-    /// Replaces a new seed by [`Self::Missing`], for commands whose messages the user may not see: they must not create
-    /// a seed.
+    /// Replaces a new seed by [`Self::Missing`]. A command whose messages the user may not see calls this, because it
+    /// must not create a seed.
     #[must_use]
     pub fn unless_new(self) -> Self {
         if self.is_new() { Self::Missing } else { self }

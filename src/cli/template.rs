@@ -304,7 +304,8 @@ impl HelperDef for Function {
     }
 }
 
-/// `if` and `unless`: unlike those of Handlebars, they refuse a field that no job can have at this place.
+/// khorovod's own `if` and `unless`. Unlike the helpers of Handlebars, they return an error for a field that no job can
+/// have at this place.
 struct Condition {
     /// Whether the block is rendered if the value is true (`if`) or if it is false (`unless`).
     wanted: bool,

@@ -107,13 +107,13 @@ pub struct Plan {
     /// The name of the run, from [`run_name`].
     pub run: String,
     pub teams: Vec<Team>,
-    /// The number of workers of all groups that run ranks, without spares and without a launcher that runs ranks.
+    /// The number of workers of all groups. Spares are not counted, and neither is a launcher that runs ranks.
     pub workers: u32,
     /// The number of spares of all groups.
     pub spares: u32,
     /// The number of ranks: the sum of all slots.
     pub np: u32,
-    /// The number of GPUs of all pods, with those of the spares.
+    /// The number of GPUs of all pods, including spares.
     pub gpus: u32,
     /// The launch command as a list of arguments. Empty for an interactive launcher, in which people start commands.
     pub launch: Vec<String>,

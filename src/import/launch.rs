@@ -1,4 +1,5 @@
-//! Converts a launch line and the pods of the old job to the launcher, the workers and the command of the new spec.
+//! Converts a launch line (the line that starts the ranks, such as `mpirun -np 8 python train.py`) and the pods of the
+//! old job to the launcher, the workers and the command of the new spec.
 
 pub mod command_line;
 pub mod files;

@@ -37,7 +37,8 @@ pub struct Mark<'a> {
     pub main: bool,
 }
 
-/// Returns excerpts that contain every label, beginning with that of the main label. Secrets are replaced by dots.
+/// Returns excerpts that together contain every label. The excerpt with the main label comes first. Secrets are
+/// replaced by dots.
 pub fn of<'a>(sources: &Sources, labels: &'a [Label], secrets: &[Span]) -> Vec<Excerpt<'a>> {
     let mut groups: Vec<Vec<(&'a Label, bool)>> = Vec::new();
     for (index, label) in labels.iter().enumerate() {

@@ -139,8 +139,8 @@ pub fn named_in(
     Ok(reports.jobs.into_iter().map(job).collect())
 }
 
-/// The namespace of kubectl's context, unless it is `default`. kubectl creates objects without a namespace there, and a
-/// RoleBinding must name the namespace of its ServiceAccount.
+/// The namespace of kubectl's context; None if it is `default`. kubectl creates objects without `metadata.namespace` in
+/// this namespace, and a RoleBinding must name it.
 pub fn default_namespace(kubectl: &Kubectl, screen: &Screen) -> Result<Option<String>, Failure> {
     let args = ["config", "view", "--minify", "--output=jsonpath={..namespace}"];
     let answer = kubectl.call(&args, None, screen)?;

@@ -41,7 +41,7 @@ pub struct Args {
 pub fn run(args: Args, screen: &Screen) -> Outcome {
     let Destination { format, path } = args.output.unwrap_or_else(Destination::stdout);
     let kubectl = Kubectl::new(&args.connection).in_namespace(args.namespace.namespace.as_deref());
-    // The ConfigMaps of runs are large, and only those of jobs are needed.
+    // Leave out the ConfigMaps of runs, which are large. Only the ConfigMap `J-current` of each job is needed.
     let current = format!("--selector={JOB},!khorovod.dev/run");
     let selector = format!("--selector={JOB}");
     let all = if args.all_namespaces { &["--all-namespaces"][..] } else { &[] };

@@ -13,10 +13,10 @@ use crate::yaml::{self, Entry, Kind, Node};
 /// The fields of each map in the order of their declarations, by the path of the map. Items of lists have the path of the list.
 type Order = HashMap<String, Vec<&'static str>>;
 
-/// Puts the fields of every TrainingJob of a stream into the order in which they are declared, which is that of
-/// `docs/fields.md`. A comment moves together with the field on the same line, or else with the field below the
-/// comment. Values, maps in flow style, maps whose keys the user chooses, and other documents stay unchanged. Returns
-/// the problems of a text that is not valid YAML.
+/// Puts the fields of every TrainingJob of a stream into the order of their declarations, as in `docs/fields.md`. A
+/// comment moves together with the field on the same line, or else with the field below the comment. Values, maps in
+/// flow style, maps whose keys the user chooses, and other documents stay unchanged. Returns the problems of a text
+/// that is not valid YAML.
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;

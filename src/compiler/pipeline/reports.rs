@@ -49,10 +49,11 @@ pub fn lives(text: &Text, inputs: &Inputs) -> Result<Vec<Facts>, Problems> {
     Ok(plans_of(text, inputs)?.iter().filter_map(Facts::of).collect())
 }
 
-/// The effect on running jobs if `new` replaces `old`. `old` is an earlier spec, or the objects that were rendered from one.
+/// The effect on running jobs if `new` replaces `old`. `old` is an earlier spec, or the objects that were rendered from
+/// an earlier spec.
 ///
-/// Overlays and `--set` apply only to `new`, because `old` is compared as it was applied. The namespace of `inputs` also applies
-/// to jobs of `old` that set none.
+/// Overlays and `--set` apply only to `new`, because `old` is compared as it was applied. The namespace of `inputs`
+/// also applies to jobs of `old` that set no namespace.
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;

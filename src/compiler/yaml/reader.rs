@@ -355,7 +355,7 @@ impl<'t> TreeBuilder<'t, '_> {
         if !tagged {
             return;
         }
-        // The span of the event is that of the value. The tag is before it, and an anchor may be between them.
+        // The span of the event is the span of the value. The tag is before it, and an anchor may be between them.
         let before = self.text.get(..span.start - self.base.start).unwrap_or_default();
         let tag_start = before.rfind('!').and_then(|at| {
             let start = at - before[..at].rsplit(char::is_whitespace).next().map_or(0, str::len);

@@ -257,7 +257,8 @@ fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
     }
 }
 
-/// Fields of a pod that the spec does not have and that do not affect khorovod's own fields.
+/// Fields of a pod that become a patch: the spec has no such fields, and they do not affect the fields that khorovod
+/// sets.
 const BEYOND: &[&str] = &["dnsConfig", "hostAliases", "preemptionPolicy"];
 
 fn beyond(context: &mut Context<'_>, pod: &Node, leads: bool) {

@@ -1,4 +1,5 @@
-//! Takes a launch line apart: the launcher, the number of ranks, their environment, and the program.
+//! Takes a launch line such as `mpirun -np 8 python train.py` apart: the launcher, the number of ranks, their
+//! environment, and the program.
 
 use crate::field;
 use serde_json::{Value as Json, json};

@@ -51,7 +51,7 @@ use Meaning::{
 };
 
 impl Meaning {
-    /// Whether the value of the option is not used, because khorovod sets the option itself or cannot import it.
+    /// Whether the import ignores the value of the option, because khorovod sets the option itself or cannot import it.
     pub fn is_own(self) -> bool {
         matches!(self, Ours(_) | Gone(_) | HostNames)
     }

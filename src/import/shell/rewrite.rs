@@ -28,11 +28,11 @@ pub struct Place<'t> {
 
 /// The replacement of an expansion.
 pub enum Change {
-    /// This text replaces it.
+    /// This text replaces the expansion.
     To(String),
-    /// It stays, with everything in it.
+    /// The expansion is kept, with everything in it.
     Keep,
-    /// It stays, but expansions in it may be replaced.
+    /// The expansion is kept, but expansions inside it may be replaced.
     Within,
 }
 

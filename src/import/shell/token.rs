@@ -42,8 +42,8 @@ pub struct Word {
     pub parts: Vec<Part>,
 }
 
-/// A part of a word. The spans of all parts, in order, cover the word; those of nested parts cover the text between the
-/// delimiters of the outer part.
+/// A part of a word. The spans of all parts, in order, cover the word; the spans of nested parts cover the text between
+/// the delimiters of the outer part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub kind: PartKind,

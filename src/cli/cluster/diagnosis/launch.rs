@@ -193,8 +193,7 @@ fn has_agents(job: &Job) -> bool {
 fn controller(objects: &Objects, pods: &[&Pod], (job, run): (&str, &str)) -> Option<(String, String)> {
     let jobs = objects.jobs.iter().filter(|job| job.metadata.label(RUN) == run).map(|job| &job.metadata);
     let mut owners = jobs.chain(pods.iter().map(|pod| &pod.metadata)).flat_map(|meta| &meta.owner_references);
-    // An owner of the kind StatefulSet or Job was created by khorovod, even if `objects` does not contain it because it
-    // was deleted or cannot be read.
+    // If the owner of a pod is a StatefulSet or a Job, it is an object of khorovod, which may have been deleted.
     let is_other = |kind: &str| !matches!(kind, "StatefulSet" | "Job");
     let owner = owners.find(|owner| is_other(&owner.kind)).map(|owner| (owner.kind.clone(), owner.name.clone()));
     owner.or_else(|| {

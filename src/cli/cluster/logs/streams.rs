@@ -143,9 +143,9 @@ impl<'a> Streams<'a> {
         Ok(lost)
     }
 
-    /// Starts to follow pods that are not followed yet. If the stream of a pod that still runs has ended, because its
-    /// container started again or the connection was lost, it is opened again, and continues after the last line that
-    /// was read.
+    /// Starts to follow pods that are not followed yet. If the stream of a pod has ended although the pod still runs,
+    /// it is opened again and continues after the last line that was read. This happens if the container has started
+    /// again or the connection was lost.
     pub fn follow(&mut self, logs: &[Log]) -> Result<(), Failure> {
         self.close_ended();
         for log in logs {

@@ -24,8 +24,9 @@ struct Change {
     hint: Cow<'static, str>,
 }
 
-/// The problem for the first fixed field that a patch changed, if there is one. `before` and `after` are the object, or the pod
-/// template if `kind` is `Pod`, without and with the patch. `patch` is the patch as it is written.
+/// The problem for the first fixed field that a patch changed, if there is one. `before` is the object without the
+/// patch, and `after` is the object with the patch. If `kind` is `Pod`, they are pod templates. `patch` is the patch as
+/// it is written.
 pub fn find_change(patch: &Node, before: &Json, after: &Json, kind: &str) -> Option<Problem> {
     let change = Search { kind }.within(before, after, &mut Vec::new())?;
     let mut place = patch;

@@ -83,7 +83,7 @@ fn is_event(signal: &str) -> bool {
 }
 
 /// Whether a `trap` is only for signals. Such a trap would never run in the new job, because its signals go to the
-/// ranks: SIGTERM ends them, and the signal of `--signal` becomes the one in `lifecycle.checkpoint`.
+/// ranks: SIGTERM ends them, and the signal of `--signal` becomes `lifecycle.checkpoint.signal`.
 pub fn traps_signals(line: &str) -> bool {
     let signals = trapped(line);
     !signals.is_empty() && !signals.iter().any(|signal| is_event(signal))

@@ -10,7 +10,7 @@ use crate::launch::FIRST_WORKER;
 use crate::shell_text;
 use khorovod_compiler::problem::Span;
 
-/// Variables of Slurm, and those of Open MPI with the same meaning.
+/// Variables of Slurm, and the variables of Open MPI with the same meaning.
 const BY_MPI: &[(&str, &str)] = &[
     ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK"),
     ("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"),
@@ -207,7 +207,7 @@ impl Script<'_, '_, '_> {
         self.context.spec.get(field::LIFECYCLE_RETRIES).and_then(Json::as_u64) != Some(0)
     }
 
-    /// Replaces Slurm's variables by those of MPI in pods.
+    /// In pods, replaces Slurm's variables by the variables that MPI sets.
     fn number_by_mpi(&mut self, command: &str, names: &mut Vec<String>) {
         let alone =
             self.context.spec.get(field::WORKERS_SLOTS_PER_WORKER) == Some(&json!(1)) || self.resources.one_a_node();

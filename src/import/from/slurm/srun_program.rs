@@ -67,7 +67,7 @@ pub fn unwrapped(line: &str) -> (Option<Wrap>, String) {
     let hidden = Hidden::of(line);
     let Some(words) = words(&hidden.text) else { return (None, line.to_owned()) };
     let text = |at: usize| words.get(at).map(|word| word.text.as_str());
-    // Wrapper scripts of a site, such as those of CSC, choose the image themselves.
+    // The wrapper scripts of some Slurm clusters, such as those of CSC, choose the image themselves.
     let (mut at, valued, named) = match (text(0), text(1)) {
         (Some("apptainer" | "singularity"), Some("exec" | "run")) => (2, VALUED, 1),
         (Some("apptainer_wrapper" | "singularity_wrapper"), Some("exec" | "run")) => (2, VALUED, 0),
