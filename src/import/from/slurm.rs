@@ -108,7 +108,7 @@ struct Script<'t, 'd, 'o> {
     image: Option<String>,
     /// The line that starts the ranks, its place and its row.
     launch: Option<(Srun, Span, usize)>,
-    /// The text, in the script, of the line that starts the ranks.
+    /// The line that starts the ranks, as in the script, but without the words that cannot be imported.
     launch_text: String,
     /// Whether any line of the script starts ranks with a launcher.
     starts: bool,
