@@ -126,7 +126,7 @@ pub fn named_in(
 ) -> Result<Vec<Job>, Failure> {
     let reports = khorovod::reports(text, inputs).map_err(|found| {
         screen.problems([&with_import_hint(found, text)]);
-        screen.notice("to ask for a job that runs although its spec has errors, use its name instead of the file");
+        screen.notice("if the job is already in the cluster, you can use its name instead of the file");
         Failure::Problems
     })?;
     let job = |report: khorovod::report::Report| Job {

@@ -157,8 +157,10 @@ impl Reader<'_> {
         let security = &spec["securityContext"];
         let user = security["runAsUser"].as_u64().unwrap_or(USER);
         if user == 0 {
-            self.problems
-                .push("the job runs as root, whose sshd needs the real root: --set security.runAsUser=1000".to_owned());
+            self.problems.push(
+                "the job runs as root, but its sshd would need root on this machine: use --set security.runAsUser=1000"
+                    .to_owned(),
+            );
         }
         let ids = (user, security["runAsGroup"].as_u64().filter(|group| *group > 0).unwrap_or(user));
         let mut volumes = BTreeMap::new();

@@ -26,8 +26,10 @@ pub fn lines(text: &str, span: Span, problems: &mut Vec<Problem>) -> Node {
             Some(place) => {
                 let place = Span { start: at + place.start, end: at + place.end, ..span };
                 let message = "a blank follows this `\\`, so the command ends here, before the next line";
-                problems
-                    .push(Problem::new(&BAD_VALUE, place, message).hint("remove the blank: the `\\` is then the last"));
+                problems.push(
+                    Problem::new(&BAD_VALUE, place, message)
+                        .hint("remove the blank, so that `\\` is the last character of the line"),
+                );
             }
             None => shell.line(&text[at..end], at, problems),
         }
