@@ -135,7 +135,7 @@ pub fn indexed_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
 /// ends.
 pub fn workers_spec<'a>(plan: &'a Plan, team: &Team, files: &[File]) -> Spec<'a> {
     let workers = indexed_pods(plan, team, pod::template(plan, PodKind::Worker(&plan.spec.groups[team.group]), files));
-    // The launcher limits how often workers may fail.
+    // The launcher counts the attempts, so Kubernetes replaces workers without a limit.
     Spec { backoff_limit: Some(NO_LIMIT), ..workers }
 }
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # An agent of torchrun, or of the ranks that processes.sh starts. The agents rendezvous at index 0, whose exit ends the job.
 #
-# Index 0 exits with the codes of launcher.sh. If an agent is lost, all others stop their ranks and join again in the same pod: a new
-# pod would take longer each time, and its GPUs could go to others.
+# Index 0 exits with the codes of launcher.sh. If an agent is lost, all other agents stop their ranks and rendezvous again without
+# leaving their pods: new pods would take longer to start, and other jobs could get their GPUs.
 . /etc/khorovod/scripts/common.sh
 . "$scripts/attempt.sh"
 . "$scripts/ranks.sh"
@@ -20,7 +20,7 @@ rendezvous=${team_names[0]}-0.$service
 finish() {
   trap '' TERM INT
   terminate_message "$2"
-  # The ranks of the other agents save a checkpoint at the same time.
+  # USR1 makes agents.py report that this agent leaves, so that the ranks of the other agents save a checkpoint at the same time.
   [[ $1 != 143 || -z $watch ]] || kill -USR1 "${watchers[0]:-}" 2>/dev/null
   case $1 in
   4[34] | 143)
@@ -41,7 +41,7 @@ signal_ranks() {
   signalled=("${ranks[@]}")
   kill -s "$checkpoint_signal" "${ranks[@]}" 2>/dev/null
 }
-# torchrun starts ranks again that exit with an error.
+# Only the ranks that got the signal count, because torchrun may have started new ones in place of ranks that exited with an error.
 are_saving() {
   local pid
   for pid in "${signalled[@]}"; do [[ ! -e /proc/$pid ]] || return 0; done
@@ -59,12 +59,13 @@ check_health() {
 }
 trap 'finish 143 "$(why_term)"' TERM INT
 
-# Connects the agents. Elastic agents need no connection.
+# watch_agents connects the agents, so that each notices if another one is lost. Elastic agents notice it themselves.
 watch=watch_agents
 if [[ -n ${min_workers:-} ]] || ! type -P python3 >/dev/null; then watch=''; fi
 watch_agents() { exec python3 "$scripts/agents.py" "$index" "$rendezvous" "$kind" "${address:-}"; }
 
-# The port on which index 0 answers once an attempt has begun. JAX and TensorFlow listen only after their imports.
+# The port on which index 0 answers once an attempt has begun. JAX and TensorFlow open their ports only after their imports, so with
+# them it is the port of agents.py, if that runs.
 case $kind,$watch in torchrun,* | jax,) meeting=29400 ;; tensorflow,) meeting=29410 ;; *) meeting=29401 ;; esac
 
 # report_end CODE: reports to the other agents how the ranks of this agent have ended. Fills `gone` if they have failed because another
@@ -89,7 +90,7 @@ end_ranks() {
   done
 }
 
-# A new pod may see the ConfigMap of the run before for a while.
+# For a while, the mounted ConfigMap of a new pod may still name the earlier run.
 for ((age = 0; age < 150; age++)); do
   is_superseded || break
   pause 1
@@ -113,7 +114,7 @@ here=${team_names[0]}-$index
 [[ -z ${health_always:-} ]] || check_health
 allowed=$(limit wait-timeout 1800)
 export PET_RDZV_CONF=is_host=$((index == 0)),${PET_RDZV_CONF:-join_timeout=$allowed}
-# Sets `address` to that of the pod with index 0 that answers. DNS may also list a pod before it.
+# Sets `address` to the address at which index 0 answers. DNS may also list the address of an earlier pod.
 find_first() {
   local line
   while read -r address line; do
@@ -134,7 +135,7 @@ if ((index > 0)); then
       fi
       pause 1
     done
-    # Ranks that this torchrun starts again must not join a later pod with index 0.
+    # torchrun may start ranks again. With the address, and not the name, they cannot join a new pod that replaces index 0.
     [[ -n ${min_workers:-} || $address == *:* ]] || export PET_MASTER_ADDR=$address
     # DNS may still have the address of an earlier pod.
     [[ $kind != jax ]] || export JAX_COORDINATOR_ADDRESS=$address:29400
@@ -151,7 +152,7 @@ if ((index > 0)); then
   [[ -z ${stays:-} ]] || while :; do pause 60; done
   finish 0 "trained"
 fi
-# This pod uploads.
+# s3.sh uploads from the pod that this variable names, which is index 0.
 launcher_host=$rendezvous
 give_up() {
   upload || log "the S3 volumes could not be uploaded"

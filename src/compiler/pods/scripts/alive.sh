@@ -1,8 +1,9 @@
 #!/bin/bash
-# The liveness probe of a launcher: fails if `next-beat` has passed (see attempt.sh), and prints the processes of the pod.
+# The liveness probe of a pod with launcher.sh or agent.sh. Fails if the time in `next-beat` has passed (see `beat` in attempt.sh), and
+# prints the processes of the pod.
 generated=/horovod/generated
 exec 2>/dev/null
-# It may be written just now.
+# The file may be empty while it is written.
 read -r due <"$generated/next-beat" || exit 0
 printf -v now '%(%s)T' -1
 ((now > due)) || exit 0
@@ -23,7 +24,7 @@ list_processes() {
 text="$(printf '%(%H:%M:%S)T' "$now") khorovod: the script of this pod hangs since $(printf '%(%H:%M:%S)T' "$due"); its processes:
 $(list_processes)"
 printf '%.1900s\n' "$text"
-# Once in the log of the pod.
+# The log of the pod shows the text once, although the probe fails several times.
 [[ -e $generated/hung ]] || echo "$text" >/proc/1/fd/2
 : >"$generated/hung"
 exit 1

@@ -40,28 +40,28 @@ read_job() {
     fi
     state=$(field khorovod.dev/attempt) || state=''
     IFS=/ read -r failures start left <<<"$state"
-    # An evicted launcher lets its ranks save a checkpoint, which it may upload.
+    # Wait until an evicted launcher has ended: its ranks may still save a checkpoint, which it uploads.
     [[ -n $left ]] && (($(field terminating || echo 0) && waited++ < 2 * checkpoint_grace + 60))
   do pause 1; done
-  # The failed pods of an Indexed Job may be workers.
+  # In an Indexed Job, the number of failed pods also counts workers, so only the annotation counts attempts.
   [[ -z $scales ]] || deaths=$(field failed || echo 0)
   began=$(date -u -d "$(field startTime | tr TZ '  ')" +%s 2>/dev/null || echo "$began")
   [[ -z $state ]] && ((deaths == 0)) || is_successor=yes
   failures=${failures:-$deaths}
   if [[ -n $state && -z $left ]]; then
-    # That launcher was killed, with its attempt.
+    # The earlier launcher did not record how its attempt ended, so it was killed, and its attempt failed.
     (($(printf '%(%s)T' -1) - start < $(limit retries-reset-after 3600))) || failures=0
     ((++failures))
   fi
 }
 
-# note_attempt [left]: records the state of the attempt for the next launcher, and lets Kubernetes start that one however many
-# have failed. Fails if the account may not.
+# note_attempt [left]: records the state of the attempt for the next launcher. Raises `backoffLimit`, so that Kubernetes starts the
+# next launcher even if many have failed. Fails if the account has no permission.
 note_attempt() {
   local tries=0
   while
     note_state "${1:-}"
-    # A permission as new as this pod may not apply yet.
+    # The Role may be as new as this pod, and then it may not be in effect yet.
     [[ $status == 40[13] ]] && ((++tries < 4))
   do pause 2; done
   [[ $status == 200 ]] || log "cannot record the attempt in the Job $own_job (HTTP $status): ${answer:0:300}"
@@ -71,7 +71,7 @@ note_attempt() {
 note_state() {
   local spec='' state
   state=$failures/$(printf '%(%s)T' -1)${1:+/$1}
-  # The pods of an Indexed Job have a limit each.
+  # An Indexed Job needs no higher limit: it has `backoffLimitPerIndex`, which is the largest possible value.
   [[ -z $scales ]] || spec=",\"spec\":{\"backoffLimit\":$((deaths + 6))}"
   call PATCH "$job_path" "{\"metadata\":{\"annotations\":{\"khorovod.dev/attempt\":\"$state\"}}$spec}"
 }
@@ -94,8 +94,8 @@ end_job() {
   done
 }
 
-# Fills `no_address` with the hosts of `missing` that have no address yet, and `listed` with the addresses of the others: DNS servers
-# cache for half a minute that a host has no address, or the address of its pod before.
+# Fills `no_address` with the hosts of `missing` that have no address yet, and `listed` with the addresses of the others. The API server
+# has the current addresses. DNS servers cache answers for half a minute, also the answer that a host has no address.
 find_no_address() {
   local words index host ip=''
   listed=()

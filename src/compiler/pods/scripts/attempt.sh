@@ -1,14 +1,14 @@
 # One attempt: starts the training in its own process group, watches it, and ends the whole group.
 training='' watchers=()
 
-# beat [SECONDS]: writes until when this process will do so again: a minute from now, longer with many workers, and SECONDS later.
-# After `beat never` it may take any time. alive.sh, the liveness probe, fails after that time: this process hangs, and the GPUs idle.
+# beat [SECONDS]: writes the time before which this process calls `beat` again: a minute from now, longer with many workers, and SECONDS
+# later. If it does not, the process hangs, and alive.sh, the liveness probe, fails. After `beat never` there is no such time.
 rm -f "$generated/next-beat" "$generated/hung"
 beat_within=$((60 + ${max_workers:-0} / 4))
 for each in "${team_replicas[@]}"; do ((beat_within += each / 4)); done
 beat() {
   local now
-  # Not in background processes.
+  # Background processes must not call `beat` for this process.
   [[ $BASHPID == "$$" ]] || return 0
   if [[ ${1:-} == never ]]; then
     rm -f "$generated/next-beat"
@@ -34,8 +34,8 @@ finish_output() { :; }
 
 is_running() { kill -0 "$training" 2>/dev/null; }
 
-# stop_training [SECONDS]: sends SIGTERM, so that MPI can end its ranks, and SIGKILL to what is left after 10 seconds. A script
-# gets SIGTERM with its whole group; mpirun gets it alone, because it aborts on a second one.
+# stop_training [SECONDS]: sends SIGTERM, so that MPI can end its ranks, and SIGKILL to what is left after 10 seconds. With the
+# launcher `shell`, the whole process group gets SIGTERM. mpirun alone gets it otherwise, because it aborts if it gets a second one.
 stop_training() {
   local tries=0 target
   for target in "${watchers[@]}"; do kill -KILL -- "-$target" 2>/dev/null; done
@@ -46,7 +46,7 @@ stop_training() {
   kill -TERM -- "$target" 2>/dev/null
   while kill -0 -- "$target" 2>/dev/null && ((tries++ < ${1:-10} * 5)); do pause 0.2; done
   kill -KILL -- "-$training" 2>/dev/null
-  # Not `wait`: bash loses how a process has ended if a signal arrives at that moment, and then waits without end.
+  # This does not call `wait`: if a signal arrives when the process ends, bash loses the exit status, and `wait` never returns.
   tries=0
   while is_running && ((tries++ < 50)); do pause 0.1; done
   training=''
@@ -73,7 +73,7 @@ check_limits() {
 }
 
 # Fills `gone` with the hosts that were lost: those that have not answered for ten seconds, or whose pod or container started
-# again. `missing_since` and `started_as` are of the caller.
+# again. The caller declares `missing_since` and `started_as`.
 find_gone() {
   local host asked=$SECONDS in_turn=yes
   find_missing "${hosts[@]}"
@@ -89,9 +89,9 @@ find_gone() {
   done
 }
 
-# Returns once a host is lost, with its name in the file `lost`, or leaves, with its name in the file `leaves`. Uses no DNS. If
-# more than half of the hosts do not answer, the network of the launcher is more likely to have failed, so they count as lost
-# only if the API server confirms it.
+# Returns once a host is lost or is about to end, and writes its name to the file `lost` or `leaves`. Uses no DNS. If more than half
+# of the hosts do not answer, the network of the launcher has probably failed, so they count as lost only if the API server
+# confirms it.
 watch_workers() {
   local host told=''
   local -A missing_since=()
@@ -114,8 +114,8 @@ watch_workers() {
   done
 }
 
-# Whether all hosts are the same as at the start of the attempt, else fills `gone`. Waits ten seconds for those that do not answer,
-# and longer if they are so many that the network of the launcher is more likely to have failed.
+# Whether all hosts are the same as at the start of the attempt. If not, fills `gone`. Waits ten seconds for hosts that do not answer,
+# and longer if these are more than half of the hosts, because the network of the launcher has then probably failed.
 all_stayed() {
   local since=$SECONDS allowed
   local -A missing_since=()
@@ -141,7 +141,7 @@ save_checkpoint() {
   [[ -n $training ]] && is_running || return 0
   log "$1: all ranks get SIG$checkpoint_signal and have $checkpoint_grace s to save a checkpoint"
   record_phase saving "$1"
-  # A script gets SIGTERM with all that it has started here.
+  # A script of the launcher `shell` and all its local processes get SIGTERM.
   if [[ $kind$checkpoint_signal == shellTERM ]]; then
     stop_training "$checkpoint_grace"
     return
@@ -150,7 +150,8 @@ save_checkpoint() {
   while is_running && are_saving && ((SECONDS < until)); do pause 0.2; done
 }
 
-# Whether this pod reaches others by IPv4. In an IPv6 cluster of EKS, a pod has an IPv4 address for egress only, without a name.
+# Whether this pod reaches other pods by IPv4. In an IPv6 cluster of EKS, a pod also has an IPv4 address, but only for egress and
+# without a name in DNS.
 has_ipv4() {
   local routes
   mapfile -t routes </proc/net/route
@@ -158,7 +159,7 @@ has_ipv4() {
   [[ -n $(getent ahostsv4 "$HOSTNAME" 2>/dev/null) || -z $(getent ahostsv6 "$HOSTNAME" 2>/dev/null) ]]
 }
 
-# explain_ipv6 CODE: ends the run if its launcher needs IPv4 and there is none, which the launcher does not report.
+# explain_ipv6 CODE: ends the run if the launcher program needs IPv4 and the pods have only IPv6. The program does not report this.
 explain_ipv6() {
   has_ipv4 || case "${mpi_found:-$kind} $1 $HOSTNAME" in
   openmpi\ 5.*\ 139\ *.*) ;;
@@ -166,15 +167,16 @@ explain_ipv6() {
   esac
 }
 
-# rest SECONDS: sleeps without starting a process, for background loops: its end would interrupt a trap that runs. Always succeeds.
+# rest SECONDS: sleeps without starting a process, for background loops. The end of a process would interrupt a trap that runs. Always
+# succeeds.
 rest() {
   [[ -p $generated/quiet ]] || mkfifo "$generated/quiet" 2>/dev/null
   ! read -r -t "$1" <>"$generated/quiet"
 }
 
 # attempt [WATCH]: runs the launch to its end. Sets `failure`, which is empty after success, `code`, the exit code of the
-# training if it ended by itself, and `gone`, the hosts that were lost. WATCH is the function that finds these: `watch_workers`, or
-# `watch_agents` of agent.sh.
+# training if it ended by itself, and `gone`, the hosts that were lost. WATCH is the function that finds lost hosts: `watch_workers`,
+# or `watch_agents` of agent.sh.
 attempt() {
   local checked=$SECONDS host patience='' other
   local -A started_as=() missing_since=()
@@ -194,7 +196,8 @@ attempt() {
   start_uploads
   while
     beat
-    # A signal must not wake this process up instead: bash may lose another signal then, or how the training has ended.
+    # Wait for a process, not for a signal: if a signal woke this process up, bash could lose another signal or the exit status of
+    # the training.
     sleep 1 &
     wait -n "$training" $!
     code=$?
@@ -204,7 +207,7 @@ attempt() {
       mapfile -t gone <"$generated/lost"
       failure="lost worker $(shorten "${gone[@]}")"
       log "$failure"
-      # MPI would wait for that worker; sweep.sh ends what is left on the others.
+      # MPI would wait for the lost worker, so it gets only a second. sweep.sh ends what is left on the other workers.
       stop_training 1
       return 1
     fi
@@ -218,7 +221,7 @@ attempt() {
     if [[ -s $generated/stalled ]]; then
       failure=$(<"$generated/stalled")
       stop_training
-      # Also ranks that are stopped. sweep.sh ends those of the other hosts.
+      # SIGKILL also ends ranks that are in the state stopped. sweep.sh ends the ranks on the other hosts.
       /bin/bash "$scripts/signal.sh" KILL
       return 1
     fi
@@ -231,7 +234,7 @@ attempt() {
       checked=$SECONDS
     fi
   done
-  # The code may be that of `sleep`.
+  # `wait -n` may have returned the code of `sleep`.
   wait "$training"
   other=$?
   ((other == 127)) || code=$other
@@ -244,7 +247,7 @@ attempt() {
     # MPI may notice a lost worker before the watcher does.
     patience=0 find_gone
   fi
-  # The exit code of rank.sh.
+  # 197 is the exit code of rank.sh.
   if ((code == 197)); then finish 42 "the ranks do not match the spec; see a rank's line above"; fi
   explain_ipv6 "$code"
   failure="training ended with code $code"

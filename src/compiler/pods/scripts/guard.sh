@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs on the first workers. If no launcher runs for launcher.lostTimeout, releases all workers of the run, so that no GPU is held
-# by a run without a launcher: its launcher cannot start again, or its Job has ended or is deleted.
+# Runs on the first workers. If no launcher runs for launcher.lostTimeout, releases all workers, so that a run without a launcher holds
+# no GPU. This happens if the launcher cannot start again, or if its Job has ended or was deleted.
 . /etc/khorovod/scripts/common.sh
 . "$scripts/api.sh"
 [[ ! -e $scripts/scale.sh ]] || . "$scripts/scale.sh"
@@ -18,7 +18,7 @@ release() {
   if [[ -n $scales ]]; then
     release_workers
   else
-    # Kubernetes then ends all pods of the Job.
+    # With this deadline, Kubernetes ends all pods of the Job.
     call PATCH "$job_path" '{"spec":{"activeDeadlineSeconds":1}}'
   fi
 }
@@ -37,7 +37,7 @@ while pause "$((every + RANDOM % every))"; do
     fi
     ;;
   404) ;;
-  # The API server does not answer, or not to this account: nothing is known.
+  # The API server does not answer or refuses the request, so whether a launcher runs is unknown.
   *) continue ;;
   esac
   allowed=$(limit lost-timeout 900)

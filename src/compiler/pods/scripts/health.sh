@@ -1,4 +1,4 @@
-# Checks the hosts of an attempt before it starts, and has those that fail replaced.
+# Checks the hosts of an attempt before it starts. Hosts that fail are replaced.
 
 # Whether the hosts of the next attempt are checked.
 is_checked() { ((attempts)) || [[ -n $health_always$is_successor ]]; }
@@ -14,7 +14,7 @@ ask_health() {
   done
   for host; do
     index=${place[$host]:-}
-    # Of two workers that do not reach each other, either may have the fault.
+    # If two workers do not reach each other, either may have the fault, so each worker connects to two others.
     ((${#ring[@]} > 2)) && [[ -n $index ]] && host+=" ${ring[index - 1]} ${ring[(index + 1) % ${#ring[@]}]}"
     echo "$host"
   done | xargs -L 1 -P 32 /bin/bash "$scripts/check.sh" from
@@ -39,7 +39,7 @@ check_health() {
     reason="$host on node ${nodes[$host]:-${KHOROVOD_NODE_IP:--}}: $reason"
     log "health check of $reason"
     [[ $level != refused ]] || refused=$reason
-    # Without permissions, no new pod takes its place.
+    # Without permissions, no new pod can replace the host, so it is used unless another one is better.
     [[ $level == refused || -n $own_job ]] || level=suspect
     [[ $level == suspect ]] || level=unfit
     if is_unfit "$host" || [[ ${verdicts[$host]:-} == "$level ${instances[$host]:-}" ]]; then continue; fi
@@ -57,7 +57,7 @@ check_health() {
     verdicts=()
     return 0
   fi
-  # Or a check that no worker can pass would take one node after the other.
+  # This limit ends the run if no worker can pass the check. Without it, the run would try one node after the other.
   if ((${#unfit[@]} && ++rejections > $(limit retries 3) + 1)); then
     finish 42 "hosts that replaced others fail the health check too: ${reasons[${unfit[0]}]}"
   fi
@@ -66,7 +66,7 @@ check_health() {
     stays_evicted=yes
     finish 1 "health check of ${reasons[$launcher_host]}"
   fi
-  # In an Indexed Job, Kubernetes replaces a pod that exits. Its next one may be on the same node.
+  # In an Indexed Job, Kubernetes replaces a pod that exits. The new pod may be on the same node.
   if [[ -z $scales && -n $own_job ]]; then
     for host in "${unfit[@]}"; do
       timeout -k 1 8 ssh -n "$host" "kill \$(head -n 1 $generated/own)" 2>/dev/null

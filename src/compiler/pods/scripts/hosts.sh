@@ -24,7 +24,7 @@ list_team() {
 # Whether a worker has answered in this round of checks, is not about to end, and has not failed its health check.
 is_usable() { [[ -n ${answers[$1]:-} && -z ${leaving[$1]:-} ]] && ! is_unfit "$1"; }
 
-# Whether a worker failed its health check. A pod that replaces it under the same name has another instance.
+# Whether a worker failed its health check. The verdict is for one instance, so it does not apply to a new pod with the same name.
 declare -A verdicts=() reasons=()
 is_unfit() { [[ ${verdicts[$1]:-} == "unfit ${instances[$1]:-}" ]]; }
 
@@ -37,8 +37,8 @@ is_avoided() {
 near_first() { substitutes=("${candidates[@]}"); }
 order_hosts() { :; }
 
-# Keeps each host of the last attempt that is usable, and replaces each other one by another worker of its group, so that the
-# ranks of the other hosts stay where their data is.
+# Keeps each host of the last attempt that is usable, so that its ranks stay where their data is. Replaces each other host by another
+# worker of its group.
 declare -A faults=()
 choose_hosts() {
   local index host other substitutes
@@ -63,8 +63,8 @@ choose_hosts() {
   done
 }
 
-# Writes the hostfile of the attempt, the workers that have failed their health check, and the addresses that the script `ssh` uses; not for a job whose workers may come back with
-# other addresses while it runs.
+# Writes the hostfile of the attempt, the list of the workers that have failed their health check, and the addresses that the script
+# `ssh` uses. The addresses are left out if workers may get other addresses while the job runs.
 write_hostfile() {
   local index
   {
@@ -103,8 +103,9 @@ domain=$(
 
 # find_missing HOST...: fills `missing` with the hosts that do not answer, and for the others `answers` with their MPI,
 # `addresses`, `nodes`, `domains`, `instances` (which change if the pod or its container starts again) and `leaving`. With `by_address`
-# it resolves no name whose address is known, nor one with addresses in `listed`. Does not probe hosts in `no_address`. With `in_turn`, all hosts are expected to
-# answer: it first probes those that are not in `missing_since` in turn, which takes a tenth of the processor time.
+# it uses known addresses instead of names. It also uses the addresses in `listed`, and does not probe hosts in `no_address`. `in_turn`
+# is for calls in which all hosts should answer: it first probes the hosts that are not in `missing_since` one after the other, which
+# takes a tenth of the processor time.
 declare -A answers=() addresses=() nodes=() domains=() instances=() leaving=() no_address=() listed=()
 by_address='' in_turn=''
 find_missing() {
@@ -125,7 +126,7 @@ find_missing() {
       if [[ -n $by_address && -n ${addresses[$host]:-} ]]; then
         echo "$host=${addresses[$host]}"
       elif [[ -n ${listed[$host]:-} ]]; then
-        # There may be one of the dead pod before it.
+        # The list may also have the address of the dead pod that this one replaces.
         for address in ${listed[$host]}; do echo "$host=$address"; done
       else
         echo "$host"

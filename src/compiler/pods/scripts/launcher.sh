@@ -1,8 +1,8 @@
 #!/bin/bash
 # The launcher scales up the workers, waits for them, checks MPI, trains, releases the workers and exits.
 #
-# Exit codes: 0 trained, 42 failed, 43 superseded, 44 past its deadline. The workers are released before. After any other code
-# Kubernetes starts a new launcher.
+# Exit codes: 0 trained, 42 failed, 43 superseded, 44 past its deadline. Before it exits with one of these, it releases the workers.
+# After any other code Kubernetes starts a new launcher.
 . /etc/khorovod/scripts/common.sh
 # health.sh redefines it if workers are checked.
 is_checked() { false; }
@@ -30,7 +30,7 @@ finish() {
     if ((attempts)); then
       save_checkpoint "$2"
       stop_training
-      # The next launcher begins with the first workers, whose volumes stay.
+      # No upload if the workers stay and the next launcher uses them from the start, because their volumes stay, too.
       [[ -n $stays_evicted && -z $launcher_host && ${hosts[0]} == "${candidates[0]}" ]] || upload "$checkpoint_grace" || log "the S3 volumes could not be uploaded"
     fi
     ;;
@@ -44,7 +44,7 @@ finish() {
   exit "$1"
 }
 
-# SIGTERM: the Job ends, or only this pod was evicted. In that case the workers stay for the next launcher.
+# Handles SIGTERM. Either the Job ends, or only this pod was evicted. After an eviction the workers stay for the next launcher.
 stays_evicted=''
 end() {
   trap '' TERM INT
@@ -73,7 +73,7 @@ on_hosts() {
 
 # Sends the checkpoint signal to the ranks of all hosts.
 signal_ranks() {
-  # This mpirun passes these signals on, sooner than ssh.
+  # mpirun of Open MPI passes these signals on to all ranks, which is faster than ssh sessions.
   case $kind,$mpi,$checkpoint_signal in
   mpirun,openmpi,USR[12])
     kill -s "$checkpoint_signal" "$training"
@@ -91,7 +91,7 @@ prepare() {
     ln -sfn "$program" "$generated/real-horovodrun" && install -m 0755 "$scripts/horovodrun" "$generated/bin/horovodrun"
   fi
   export PATH=$generated/bin:$PATH
-  # For people, and for programs that do not inherit this PATH.
+  # The files in the home directory are for people, and for programs that do not inherit this PATH.
   home=$(unset HOME; echo ~)
   if [[ ! -e $home/.ssh/config ]] && mkdir -p "$home/.ssh" 2>/dev/null; then
     (
@@ -99,7 +99,7 @@ prepare() {
       { printf 'Port %s\nUser %s\n' "$port" "$user"; cat "$scripts/ssh_config"; } >"$home/.ssh/config"
     )
   fi
-  # Or Open MPI tries the IPv4 address for egress.
+  # Without this setting, Open MPI would try the IPv4 address that is only for egress.
   has_ipv4 || export OMPI_MCA_btl_tcp_disable_family=${OMPI_MCA_btl_tcp_disable_family:-4}
   [[ -e $home/.bashrc ]] || {
     echo "PATH=$generated/bin:\$PATH"
@@ -119,7 +119,8 @@ are_older() {
   return 1
 }
 
-# Ends what an attempt left on the workers, which then refuse any earlier launcher. Fills `remarks` with the faults found there.
+# Ends all processes that an attempt left on the workers, and makes the workers refuse any earlier launcher. Fills `remarks` with the
+# faults that were found on the workers.
 sweep() {
   local host
   mapfile -t remarks < <(
@@ -135,7 +136,7 @@ find_hosts() {
   has_workers=yes
   record_phase preparing
   choose_hosts
-  # Later attempts keep the ranks of the hosts, whose data is there.
+  # Later attempts keep the order, so that each host keeps its ranks, whose data it has.
   ((attempts)) || order_hosts
   write_hostfile
   [[ -z $scales ]] || release_added
@@ -144,7 +145,7 @@ find_hosts() {
   if is_checked; then check_health; fi
 }
 
-# A new pod may see the ConfigMap of the run before for a while.
+# For a while, the mounted ConfigMap of a new pod may still name the earlier run.
 for ((age = 0; age < 150; age++)); do
   is_superseded || break
   pause 1
@@ -162,7 +163,7 @@ if [[ -n $own_job ]]; then
   [[ -z $scales ]] || scale_up
   note_attempt || finish 42 "cannot change the Job $own_job (HTTP $status)$(explain_denied "get and patch on jobs")"
 fi
-# The workers start meanwhile. A node may load programs of the image only now.
+# The workers start in the meantime. These steps may take long, because some nodes load the programs of an image when they first run.
 beat 600
 [[ $kind != mpirun ]] || check_mpi
 prepare
@@ -223,7 +224,7 @@ while :; do
     break
   fi
   record_phase waiting "the next attempt starts soon"
-  # Longer each time, at most a minute.
+  # The pause is longer after each failure, at most a minute.
   pause $((failures < 6 ? 1 << failures : 60))
 done
 upload || log "the S3 volumes could not be uploaded"

@@ -12,8 +12,8 @@ scale() {
 # wanted TEAM: prints how many workers of a group should run.
 wanted() { echo "$((team_replicas[$1] + team_spares[$1] + ${team_added[$1]:-0}))"; }
 
-# Scales to the workers of the spec. A scale that is higher stays: a user has raised that of an elastic job, or an earlier
-# launcher has added workers.
+# Scales to the number of workers in the spec. Does not lower a higher scale: a user may have raised the scale of an elastic job, or an
+# earlier launcher may have added workers.
 scale_up() {
   local team told=-10 tries=0 now
   for team in "${!team_names[@]}"; do
@@ -30,7 +30,8 @@ scale_up() {
         log "cannot scale ${team_names[team]} to $(wanted "$team") (HTTP $status): ${answer:0:300}"
         told=$SECONDS
       fi
-      # A permission as new as this pod may not apply yet. All other answers may change: the API server may be away.
+      # The Role may be as new as this pod, and then it may not be in effect yet. After other errors, such as an API server that is
+      # unavailable, this tries again until the timeout.
       if [[ $status == 40[13] ]] && ((++tries >= 4)); then
         max_denials=1
         finish 42 "cannot scale ${team_names[team]} (HTTP $status)$(explain_denied "get and patch on statefulsets/scale")"
@@ -42,20 +43,20 @@ scale_up() {
   done
 }
 
-# replace_lost WAITED: starts one more worker for each one that has failed its health check, or is lost, has an address and does not
-# answer. Its node may never come back, and Kubernetes does not replace a pod of a StatefulSet while its node does not answer.
-# Called by wait_workers.
+# replace_lost WAITED: starts one more worker for each worker that has failed its health check, and for each lost worker that has an
+# address but does not answer. The node of such a worker may never come back, and Kubernetes does not replace a pod of a StatefulSet
+# while its node does not answer. Called by wait_workers.
 unscaled=''
 replace_lost() {
   local host team short=$((needed - up)) stuck=() changed=''
   [[ -z $max_workers ]] || return 0
-  # Also in a job that never trained, if a few of its workers do not answer for long.
+  # All missing workers count as lost if an earlier launcher has run, or if at least half of the workers answer after two minutes.
   if [[ -z $all_lost ]] && { [[ -n $is_successor ]] || (($1 >= 120 && 2 * up >= needed)); }; then
     all_lost=yes
     for host in "${missing[@]}"; do lost["$host"]=1; done
   fi
   for host in "${missing[@]}"; do
-    # The others are about to answer.
+    # The other missing workers will probably answer soon, so they need no replacement.
     if is_unfit "$host" || { (($1 >= 15)) && [[ -n ${lost[$host]:-} && -z ${no_address[$host]:-} ]]; }; then
       stuck+=("$host")
     else
@@ -97,7 +98,7 @@ release_added() {
   done
 }
 
-# confirm_lost COUNT: whether the API server lists as many workers that are not Ready.
+# confirm_lost COUNT: whether the API server reports that at least COUNT workers are not Ready.
 confirm_lost() {
   local team ready=0 all=0
   for team in "${!team_names[@]}"; do
@@ -113,7 +114,7 @@ release_workers() {
   local team tries=0
   for team in "${!team_names[@]}"; do
     until scale "$team" 0; do
-      # The token of a deleted ServiceAccount, as after `kubectl delete`, stays invalid.
+      # After `kubectl delete` the ServiceAccount may be deleted. Its token then stays invalid, so few tries are enough.
       [[ $status != 401 ]] || max_denials=3
       # Waiting does not grant a missing permission.
       if [[ $status == 40[13] ]] && ((++tries >= ${max_denials:-30})); then

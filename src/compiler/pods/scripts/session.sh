@@ -6,7 +6,7 @@ mapfile -d '' -t environment </horovod/generated/environment
 cd "${environment[-1]#PWD=}" || exit
 command=${SSH_ORIGINAL_COMMAND:-}
 
-# The key of a worker can only hand down an order of the launcher, which order.sh checks.
+# A session that was opened with the key of the workers may only pass on an order of the launcher; order.sh checks the order.
 if [[ -e /horovod/generated/keys/relays ]]; then
   key=''
   { read -r _ _ key _ <"${SSH_USER_AUTH:-}"; } 2>/dev/null
@@ -19,7 +19,7 @@ if [[ -e /horovod/generated/keys/relays ]]; then
   fi
 fi
 
-# Only one launcher may start ranks. A new one takes over with sweep.sh, and the one before is refused from then on.
+# Only one launcher may start ranks. A new launcher takes over when it runs sweep.sh, and the earlier one is refused from then on.
 if [[ -n ${KHOROVOD_LAUNCHER:-} ]]; then
   owner=/horovod/generated/owner first='' former=''
   { read -r first former <"$owner"; } 2>/dev/null
@@ -45,8 +45,8 @@ if [[ -n ${SSH_TTY:-} ]]; then exec env "${environment[@]}" /bin/bash -c "$comma
 
 set -m # one process group each
 exec 3>&2 2>/dev/null # or bash reports to the caller how they ended
-# An Open MPI daemon would leave its session, and Open MPI 5 reports success if it is killed. It stays a child here, and the
-# worker exits with it (worker.sh).
+# A daemon of Open MPI would leave its session, and Open MPI 5 reports success if its daemon is killed. Here the daemon stays a child
+# of this script, and if it is killed, the worker exits, too (worker.sh).
 if [[ $command == *ted\ *--daemonize* ]]; then
   output=/horovod/generated/daemon-$$
   (
@@ -56,7 +56,7 @@ if [[ $command == *ted\ *--daemonize* ]]; then
     exit "$code"
   ) </dev/null >"$output" 2>&1 3>&- &
   daemon=$!
-  # Time for a daemon that fails at once. A sleep would start a process.
+  # Wait a moment, so that the error of a daemon that fails at once is printed. `sleep` would start a process.
   read -r -t 0.3 <> <(:)
   [[ ! -s $output ]] || cat "$output"
   ! kill -0 "$daemon" 2>/dev/null || exit 0

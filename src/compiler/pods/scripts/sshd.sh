@@ -12,7 +12,7 @@ install_ssh() {
   install -D -m 0755 "$scripts/ssh" "$generated/bin/ssh" && ln -sfn "$program" "$generated/real-ssh"
 }
 
-# Lets other workers hand down orders of the launcher: with the host key, which all workers share.
+# Lets other workers pass on orders of the launcher. They log in with the host key, which all workers share.
 allow_orders() {
   local key keys=$generated/keys
   key=$(ssh-keygen -y -f "$keys/host_key") || return
@@ -23,7 +23,7 @@ allow_orders() {
   options+=(-o "AuthorizedKeysFile=$keys/authorized_keys $keys/relays" -o ExposeAuthInfo=yes)
 }
 
-# Starts sshd and sets `sshd`, its process id. A check of the configuration before would take as long again.
+# Starts sshd and sets `sshd`, its process id. It does not check the configuration first, which would take as long as the start.
 start_sshd() {
   local program team name=- options=(-o "Port=$port" -o "AllowUsers=$user")
   program=$(PATH=$PATH:/usr/sbin:/usr/local/sbin:/sbin type -P sshd) || {
@@ -33,19 +33,19 @@ start_sshd() {
   name_user && copy_keys || return 1
   # Only root's sshd requires this folder.
   ((UID)) || mkdir -p /run/sshd
-  # For probe.sh. HOSTNAME is the node's with hostNetwork, and may be fully qualified otherwise.
+  # Find the name that probe.sh expects. With hostNetwork, HOSTNAME is the name of the node; otherwise it may be fully qualified.
   for team in "${team_names[@]}"; do [[ $HOSTNAME != "$team"-* ]] || name=${HOSTNAME%%.*}; done
   if [[ -e $scripts/mpi.sh ]]; then
     . "$scripts/mpi.sh"
     [[ -n ${mpi_found:-} ]] || find_mpi
   fi
   mpi_found=${mpi_found:-none}
-  # launcher.sh has sourced it.
+  # launcher.sh has already sourced topology.sh, worker.sh has not.
   if [[ -n ${rank_order:-} ]]; then
     type -t find_domain >/dev/null || . "$scripts/topology.sh"
     find_domain
   fi
-  # The greeting: probe.sh reads it. The end of it changes when the container starts again.
+  # probe.sh reads the greeting. The end of the greeting changes when the container starts again.
   greeting="khorovod $name ${mpi_found/ /-} ${KHOROVOD_POD_IP:--} ${KHOROVOD_NODE_IP:--}${pod_domain:+=$pod_domain} ${KHOROVOD_POD_UID:0:8}-$(printf '%(%s)T' -1)"
   # Every session gets this container's environment and working directory.
   (

@@ -1,4 +1,5 @@
-# wait_workers SINCE: waits until enough workers of each group answer: all, or of an elastic job as many as workers.elastic.minReplicas.
+# wait_workers SINCE: waits until enough workers of each group answer. Enough are all workers or, in an elastic job,
+# workers.elastic.minReplicas.
 wait_workers() {
   local allowed since=$1 told=-10 absent=${#candidates[@]} needed=${min_workers:-${#hosts[@]}} up=0
   local round=0 probe_timeout asked=$SECONDS waited tenths turn by_address=yes all_lost=''
@@ -7,12 +8,12 @@ wait_workers() {
   [[ -z $min_workers ]] || all="at least $needed workers"
   allowed=$(limit wait-timeout 1800)
   missing=("${candidates[@]}")
-  # A short timeout: TCP repeats a SYN after a second. Each fifth round is for slow workers.
+  # The timeout is short, because TCP repeats a lost SYN only after a second. Every fifth round has a longer one for slow workers.
   while
     probe_timeout=3
     ((++round % 5 == 0 || quick > 30)) || probe_timeout=$((quick / 10)).$((quick % 10))
     no_address=() listed=()
-    # Once a minute all are probed, whatever the API server answers.
+    # Once a minute all missing workers are probed, whether or not the API server lists their addresses.
     if [[ -n $own_job ]] && ((SECONDS - asked < 60)); then find_no_address; else asked=$SECONDS; fi
     # The first round uses the addresses of the last attempt, which need no DNS.
     find_missing "${missing[@]}"
@@ -50,8 +51,8 @@ explain_unfit() {
   for host; do ! is_unfit "$host" || printf '; %s' "${reasons[$host]}"; done
 }
 
-# Sets `up` of wait_workers to the number of usable workers, not counting more of a group than it needs. Workers that are about
-# to end are checked again.
+# Sets `up` of wait_workers to the number of usable workers. It counts at most as many workers of a group as the group needs. Workers
+# that are about to end are checked again.
 count_usable() {
   local host free=("${team_replicas[@]}")
   missing+=("${!leaving[@]}")
