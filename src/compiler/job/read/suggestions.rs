@@ -188,7 +188,7 @@ impl FieldIndex {
                 "it belongs at the top of the document: write it in the first column"
             }
             "labels" | "annotations" | "podLabels" | "podAnnotations" if path != "metadata" => {
-                "those of the job belong in `metadata`; for pods use `patches: [{target: {kind: Pod}, patch: {metadata: {labels: {team: vision}}}}]`"
+                "labels and annotations of the job belong in `metadata`; for pods use `patches: [{target: {kind: Pod}, patch: {metadata: {labels: {team: vision}}}}]`"
             }
             "type" if path.ends_with("hostPath") => "remove it: khorovod neither creates nor checks the directory",
             "medium" if path.ends_with("emptyDir") => {

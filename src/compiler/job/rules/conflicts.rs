@@ -295,7 +295,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             key(field!(case.launcher.lost_timeout)),
             "launcher.lostTimeout",
             watches || !spec.target.has_pods,
-            "workers that may release themselves: they need ssh, `security.apiAccess`, and no `lifecycle.keepWorkers`",
+            "workers that can release their GPUs: this needs ssh, `security.apiAccess`, and no `lifecycle.keepWorkers`",
         ),
         row(
             key(field!(case.lifecycle.final_exit_codes)),
@@ -324,7 +324,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             key(field!(case.workers.health_check.command)),
             "workers.healthCheck.command",
             spec.health_check.policy != HealthPolicy::Never,
-            "another `policy` than `Never`",
+            "`policy: Always` or `policy: OnFailure`",
         ),
         row(
             key(field!(case.workers.health_check.timeout)),
@@ -368,13 +368,13 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             key(field!(case.lifecycle.stall)),
             "lifecycle.stall",
             !spec.launcher.interactive,
-            "a training: an interactive launcher starts none",
+            "a training that the launcher starts: in an interactive launcher, you start it yourself",
         ),
         row(
             key(field!(case.observability.progress)),
             "observability.progress",
             !spec.launcher.interactive,
-            "a training: an interactive launcher starts none",
+            "a training that the launcher starts: in an interactive launcher, you start it yourself",
         ),
         row(
             key(field!(case.observability.progress)).filter(|_| !spec.launcher.interactive),

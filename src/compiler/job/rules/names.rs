@@ -118,7 +118,8 @@ fn launchers_claim(case: &Case<'_>, problems: &mut Vec<Problem>) {
             .filter(|entry| entry.claim.is_some() || entry.persistent_volume.is_some())
             .find_map(|entry| entry.name.as_ref().filter(|other| other.0 == own))
         {
-            let message = format!("the launcher's claim for `{}` would have the name of the one for `{own}`", name.0);
+            let message =
+                format!("the claim of the launcher for `{}` would have the same name as the claim for `{own}`", name.0);
             let problem = Problem::new(&DUPLICATE_NAME, other.span, message).and(name.span, "a claim for each");
             problems.push(problem.hint("give it another name"));
         }

@@ -73,7 +73,7 @@ fn rank_order(case: &Case<'_>, problems: &mut Vec<Problem>) {
             (spec.lifecycle.keep_workers, "`lifecycle.keepWorkers` is true", "remove `keepWorkers`"),
         ];
         if let Some((_, reason, hint)) = why.into_iter().find(|(is_so, ..)| *is_so) {
-            let message = format!("`rankOrder` reads the labels of nodes, which the pods may not: {reason}");
+            let message = format!("`rankOrder` needs the labels of nodes, but the pods may not read nodes: {reason}");
             let problem = Problem::new(&TOPOLOGY, at.key, message);
             problems.push(problem.hint(format!("{hint}, or use only the levels `zone` and `region`")));
         }
