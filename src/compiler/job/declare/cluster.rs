@@ -254,7 +254,7 @@ shape! {
         "serviceAccountName" service_account_name: ObjectName, example "trainer";
         /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. If you set it to false, Kubernetes does not replace a pod on a dead node until you delete the node.
         "apiAccess" api_access: bool, default true;
-        /// Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes. `HOME` is `/tmp` if the one of the image is not writable.
+        /// Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes. If the home directory of the image is not writable, `HOME` is `/tmp`.
         "readOnlyRootFilesystem" read_only_root_filesystem: bool, default true;
     }
 }

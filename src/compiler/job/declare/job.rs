@@ -44,7 +44,7 @@ shape! {
 shape! {
     /// The name of the job, its namespace, and the labels and annotations of its objects.
     Metadata {
-        /// The name of the job. The name of every object starts with it. A job has one run at a time: a changed spec with the same name ends the run before. Keep the name short, at most about 36 characters: names of pods add the name of the run and the worker, and have at most 63 characters.
+        /// The name of the job. The name of every object starts with it. A job has one run at a time: a changed spec with the same name ends the earlier run. Keep the name short, at most about 36 characters: names of pods add the name of the run and the worker, and have at most 63 characters.
         "name" (required) name: Label, example "mnist";
         /// The namespace of every object. `-n` overrides it. If you set neither, the objects name no namespace, and the permissions of the launcher are for the namespace `default`. A chart uses the namespace of the release.
         "namespace" namespace: Namespace, example "team-a";
@@ -72,7 +72,7 @@ shape! {
         "env" env: Table<EnvName, EnvValue>, example json!({"LR": "0.1", "TOKEN": {"secretKeyRef": {"name": "hf", "key": "token"}}});
         /// Secrets and ConfigMaps of which each key becomes an environment variable.
         "envFrom" env_from: Vec<At<EnvFrom>>, example json!([{"secretRef": {"name": "wandb"}}]);
-        /// Small scripts without an image build.
+        /// Small scripts that khorovod puts into the pods, so that they need not be in the image.
         "code" code: Code, example json!({"files": {"train.py": "print('hello')"}});
         /// The pods that run ranks.
         "workers" (required) workers: Workers, example json!({"replicas": 4, "gpus": 8});
@@ -300,7 +300,7 @@ shape! {
 }
 
 shape! {
-    /// Small scripts without an image build.
+    /// Small scripts that khorovod puts into the pods, so that they need not be in the image.
     Code {
         /// The name of an existing ConfigMap. Each key is a file.
         "configMapName" config_map_name: ObjectName, example "my-scripts";

@@ -20,7 +20,7 @@ shape! {
         "args" args: Vec<At<Word>>, example json!(["--bind-to", "socket"]);
         /// The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend`, torchrun, jax, tensorflow and `security.apiAccess: false`.
         "runsIn" runs_in: LauncherPod, example "firstWorker";
-        /// Whether the launcher pod is one more host beside the workers, with the same resources.
+        /// Whether the launcher pod also runs ranks, as one more host beside the workers and with the same resources.
         "runsRanks" runs_ranks: bool, default false;
         /// Whether the launcher pod stays open for `kubectl exec`, until `idleTimeout`. With kind `shell`.
         "interactive" interactive: bool, default false;
@@ -55,7 +55,7 @@ choice! {
     /// The pod that the launcher runs in.
     LauncherPod -> spec::LauncherPod {
         "ownPod" => spec::LauncherPod::Own, "A pod of its own. A Job runs the launcher and a StatefulSet the workers, which the launcher scales.";
-        "firstWorker" => spec::LauncherPod::FirstWorker, "The first worker. One Indexed Job runs all workers, so it needs no permission to scale them.";
+        "firstWorker" => spec::LauncherPod::FirstWorker, "The first worker. One Indexed Job runs all workers, so the launcher needs no permission to scale them.";
     }
 }
 
@@ -71,7 +71,7 @@ choice! {
 shape! {
     /// Training that continues while workers come and go.
     Elastic {
-        /// The minimum number of workers. Below it the launcher waits, at most `timeout`.
+        /// The minimum number of workers. If there are fewer, the launcher waits for others, at most `timeout`.
         "minReplicas" (required) min_replicas: Int<1, MAX_WORKERS>, example 2;
         /// The maximum number of workers.
         "maxReplicas" (required) max_replicas: Int<1, MAX_WORKERS>, example 8;

@@ -104,7 +104,7 @@ pub enum EnvFromSource {
     ConfigMap(String),
 }
 
-/// Small scripts without an image build.
+/// Small scripts that khorovod puts into the pods, so that they need not be in the image.
 #[derive(Debug, Clone)]
 pub struct Code {
     pub mount_path: String,
