@@ -142,7 +142,7 @@ pub trait Field: Sized {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self>;
     /// The JSON Schema of the type.
     fn schema(defs: &mut Defs) -> Json;
-    /// Calls `each` with all fields below `path`, those of `path` itself first.
+    /// Calls `each` with every field below `path`, beginning with the fields of the map at `path` itself.
     fn fields(_path: &str, _depth: usize, _each: &mut dyn FnMut(&Place<'_>)) {}
 }
 

@@ -198,7 +198,7 @@ impl<'n> Reader<'n, '_> {
         }
     }
 
-    /// Adds the hint for a wrong type that follows from the field, and not from the value.
+    /// Adds the hint for a value of the wrong type that [`rewrite_scalar`] cannot rewrite. The hint depends on the field.
     fn general(&self, problem: Problem, node: &Node, expected: Expected) -> Problem {
         let path = self.path();
         let own = match self.path.last() {

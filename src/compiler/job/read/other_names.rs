@@ -168,7 +168,8 @@ pub fn counts_ranks(name: &str) -> bool {
     ["np", "ntasks", "numprocesses", "ranks", "slotspertrial", "worldsize"].contains(&plain(name).as_str())
 }
 
-/// Maps of the spec that are suggested for a name of another system, although the value there has other fields.
+/// Maps of the spec whose counterparts in other systems have other fields. Only their names are suggested; the value of the other
+/// system is not used.
 const SECTIONS: &[&str] =
     &["spec.lifecycle", "spec.patches", "spec.scheduling", "spec.security", "spec.storage", "spec.workers"];
 /// Maps of other systems that have the same fields as one of the [`SECTIONS`], under another name.

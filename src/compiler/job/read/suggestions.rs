@@ -27,7 +27,7 @@ const WORDS: &[(&str, &str)] = &[
     ("torch", "torchrun"),
 ];
 
-/// The known word nearest to one that may be misspelt.
+/// The known word that is nearest to `word`, which may be misspelt. None if no known word is near.
 pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_'], "");
     let wanted = plain(word);
