@@ -52,7 +52,7 @@ shape! {
         /// The number of ranks.
         "ranks" ranks: Bounds, example 32;
         /// The number of GPUs of all pods of the job, with the spares. For an elastic job, the number with `maxReplicas` workers.
-        /// Counts `workers.gpus` and GPUs in `workers.resources`, but not those that `patches` add: forbid these with `forbiddenFields`.
+        /// Counts `workers.gpus` and GPUs in `workers.resources`, but not those that `patches` add: forbid `patches` with `forbiddenFields`.
         "gpus" gpus: Bounds, example serde_json::json!({"max": 64});
         /// The most that a run may cost: its GPUs with the spares, multiplied by `lifecycle.deadline` in hours. A job with GPUs
         /// must have a deadline.
@@ -60,7 +60,7 @@ shape! {
         /// The longest `lifecycle.deadline`. A job must have one.
         "maxDeadline" max_deadline: Duration, example "48h";
         /// The least strict `security.podSecurityLevel`, from strict to less strict: `restricted`, `openshift`, `baseline`,
-        /// `privileged`. The spec is checked, not what `patches` add: forbid these with `forbiddenFields`.
+        /// `privileged`. Changes by `patches` are not checked: forbid `patches` with `forbiddenFields`.
         "podSecurityLevel" pod_security_level: PodSecurityLevel, example "restricted";
         /// The images that a job may use. `*` stands for any characters.
         "images" images: Vec<At<Word>>, example serde_json::json!(["ghcr.io/acme/*"]);
@@ -81,7 +81,7 @@ shape! {
         "min" min: Int<0, 100_000_000>, example 8;
         /// The largest number.
         "max" max: Int<0, 100_000_000>, example 64;
-        /// The only number. A number instead of the map means the same.
+        /// The only number. You can also write this number instead of the map.
         "exactly" exactly: Int<0, 100_000_000>, example 32;
     }
     or a text for "exactly" as exactly: Int<0, 100_000_000>;
