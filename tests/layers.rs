@@ -34,8 +34,12 @@ const PRINTS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
 const THREADS: &str = "khorovod_compiler::pipeline::parallel";
 
 /// Crates, by the file of their root.
-const CRATES: &[(&str, &str)] =
-    &[("khorovod_compiler", "src/compiler/lib.rs"), ("khorovod", "src/lib.rs"), ("khorovod_command", "src/main.rs")];
+const CRATES: &[(&str, &str)] = &[
+    ("khorovod_compiler", "src/compiler/lib.rs"),
+    ("khorovod_import", "src/import/lib.rs"),
+    ("khorovod", "src/lib.rs"),
+    ("khorovod_command", "src/main.rs"),
+];
 
 /// A path as segments, starting with the name of a crate when it is absolute.
 type Segments = Vec<String>;

@@ -29,7 +29,7 @@ pub use rules::{Case, key, owns_variable, reserved, spares};
 pub use secrets::{looks_secret, may_be_secret};
 pub use types::spec::Spec;
 pub use types::target::Facts;
-pub use types::{KubeVersion, NotAKubeVersion, limits, quantity, spec as valid, target};
+pub use types::{KubeVersion, NotAKubeVersion, limits, parse_duration, quantity, spec as valid, target};
 
 /// The `kind` of a document that describes a job.
 pub const KIND: &str = "TrainingJob";

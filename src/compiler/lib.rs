@@ -40,7 +40,7 @@ pub mod timeline;
 pub mod yaml;
 
 pub use api::{Document, FoundSecret, Inputs, Keys, NotUtf8, Origin, Preview, Rendered, Reports, Text, files};
-pub use job::{KubeVersion, NotAKubeVersion, expectations_schema, schema};
+pub use job::{KubeVersion, NotAKubeVersion, expectations_schema, parse_duration, schema};
 pub use pipeline::{
     Fixed, changes, check, documents, expand, find_secrets, fix, format, is_rendered, jobs, krm, lives, preview,
     render, render_to, rendered_target, reports, secret,

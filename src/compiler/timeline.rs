@@ -13,6 +13,8 @@ mod times;
 
 use serde::Serialize;
 
+use crate::problem::count;
+
 pub use facts::{Facts, Pods};
 pub use times::Source;
 
@@ -297,12 +299,6 @@ impl Timeline {
         }
         story.finish()
     }
-}
-
-/// A number with its noun: `1 worker`, `4 workers`.
-pub fn count(amount: u32, noun: &str) -> String {
-    let plural = if amount == 1 { "" } else { "s" };
-    format!("{amount} {noun}{plural}")
 }
 
 /// A time for people to read: `15 s`, `20 min`, `1 h 30 min`.

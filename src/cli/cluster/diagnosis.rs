@@ -7,6 +7,7 @@ mod outcome;
 #[cfg(test)]
 mod tests;
 
+use khorovod::problem::count;
 use serde::Serialize;
 
 use self::causes::{Cause, causes};
@@ -307,10 +308,4 @@ pub fn duration(seconds: i64) -> String {
         3600..86_400 => two(seconds / 3600, "h", seconds % 3600 / 60, "min"),
         _ => two(seconds / 86_400, "d", seconds % 86_400 / 3600, "h"),
     }
-}
-
-/// `1 worker`, `2 workers`.
-pub fn count(number: impl Into<u64>, noun: &str) -> String {
-    let number = number.into();
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

@@ -3,6 +3,8 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use khorovod::parse_duration;
+
 use super::connection::{Which, borrowed, now};
 use super::diagnosis::{Phase, State};
 use super::page;
@@ -76,18 +78,10 @@ fn reached(state: &State, goal: Goal) -> Option<bool> {
     }
 }
 
-/// Parses a duration as in a spec: `90s`, `10m`, `2h`, `1d`.
+/// Parses a duration as in a spec: `90s`, `10m`, `1h30m`, `1d`.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = text.split_at(text.len() - usize::from(text.ends_with(['s', 'm', 'h', 'd'])));
-    let factor = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        _ => 0,
-    };
-    let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor)).filter(|_| factor > 0);
-    seconds.map(Duration::from_secs).ok_or_else(|| "write a number and a unit, such as 30s, 10m, 2h or 1d".to_owned())
+    let seconds = parse_duration(text);
+    seconds.map(Duration::from_secs).ok_or_else(|| "write numbers with units, such as 30s, 10m, 1h30m or 1d".to_owned())
 }
 
 #[cfg(test)]
@@ -96,10 +90,10 @@ mod tests {
 
     #[test]
     fn durations_are_written_as_in_a_spec() {
-        for (text, seconds) in [("90s", 90), ("10m", 600), ("2h", 7200), ("1d", 86_400), ("0s", 0)] {
+        for (text, seconds) in [("90s", 90), ("10m", 600), ("2h", 7200), ("1d", 86_400), ("1h30m", 5400), ("0s", 0)] {
             assert_eq!(duration(text), Ok(Duration::from_secs(seconds)), "{text}");
         }
-        for text in ["", "5", "s", "-1s", "1.5h", "99999999999999999999s", "2w", "1h30m"] {
+        for text in ["", "5", "s", "-1s", "1.5h", "99999999999999999999s", "2w", "30m1h"] {
             assert!(duration(text).is_err(), "{text}");
         }
     }

@@ -15,12 +15,14 @@ mod environment;
 mod files;
 mod folders;
 mod inner;
+mod known_programs;
 mod launch_pieces;
 mod options;
 mod options_apply;
 mod precheck;
 mod preparation;
 mod rendezvous;
+mod requested;
 mod resources;
 mod script;
 mod shebang;
@@ -37,7 +39,7 @@ use crate::shell::{self, Effects};
 use crate::shell_text;
 use classify::{Kind, Srun};
 use khorovod_compiler::problem::Span;
-use resources::Resources;
+use requested::Resources;
 use script::Part;
 
 /// The image in the new spec if neither the script nor the command line names one.

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::preparation::{INSTALLS, SHOWS};
+use super::known_programs::{INSTALLS, SHOWS};
 use super::{options, srun_program};
 use crate::launch::command_line::{self, Line};
 use crate::launch::options as launchers;

@@ -5,7 +5,8 @@ use crate::field;
 use serde_json::json;
 
 use super::classify::{self, Kind, Srun};
-use super::preparation::{self, COPIES};
+use super::known_programs::COPIES;
+use super::preparation;
 use super::rendezvous::MEETING;
 use super::script::Part;
 use super::{Script, Setup, folders, launch_pieces};

@@ -1,6 +1,6 @@
 //! The options of sbatch and srun: their names, whether a value follows, and their meaning in a spec.
 
-use super::resources::Resources;
+use super::requested::Resources;
 use crate::field;
 use crate::option_table::{Row, names, row};
 

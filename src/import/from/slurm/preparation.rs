@@ -2,43 +2,9 @@
 //! something.
 
 use super::classify::{self, Kind};
+use super::known_programs::COPIES;
 use crate::shell::{self, Command, Joint};
 use crate::shell_text::is_assignment;
-
-/// Commands that only print something.
-pub const SHOWS: &[&str] = &[
-    "echo",
-    "printf",
-    "date",
-    "hostname",
-    "nvidia-smi",
-    "dcgmi",
-    "rocm-smi",
-    "env",
-    "printenv",
-    "which",
-    "pwd",
-    "squeue",
-    "sinfo",
-    "scontrol",
-    "whoami",
-    "uname",
-    "lscpu",
-    "free",
-    "true",
-    "ls",
-    "id",
-    "type",
-    "clear",
-];
-/// Commands that build or install something.
-pub const INSTALLS: &[&str] = &["pip", "pip3", "virtualenv", "make", "cmake", "apt", "apt-get", "yum", "dnf"];
-
-/// Commands that copy data or create folders, which an image does not contain.
-pub const COPIES: &[&str] = &[
-    "rsync", "cp", "scp", "mv", "ln", "tar", "unzip", "sbcast", "rclone", "aws", "gsutil", "mkdir", "git", "wget",
-    "curl",
-];
 
 /// Whether a line may set variables that it does not name.
 pub fn may_set(text: &str) -> bool {

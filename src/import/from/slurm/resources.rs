@@ -2,37 +2,12 @@
 
 use super::amounts::{count, mebibytes, of_one, quantity, seconds};
 use super::options::{Given, Meaning};
+use super::requested::Resources;
 use crate::context::Context;
 use crate::field;
 use crate::field_outcomes::Verdict;
 use crate::launch::World;
 use khorovod_compiler::job::types::format_duration;
-
-/// The values of options. A later option overrides an earlier one.
-#[derive(Debug, Clone, Default)]
-pub struct Resources {
-    nodes: Option<u32>,
-    pub tasks: Option<u32>,
-    pub tasks_per_node: Option<u32>,
-    pub tasks_per_gpu: Option<u32>,
-    pub cpus_per_task: Option<u32>,
-    pub cpus_per_gpu: Option<u32>,
-    /// Memory, in mebibytes.
-    pub mem: Option<u64>,
-    pub mem_per_cpu: Option<u64>,
-    pub mem_per_gpu: Option<u64>,
-    pub tmp: Option<u64>,
-    gpus: Option<u32>,
-    gpus_per_node: Option<u32>,
-    gpus_per_task: Option<u32>,
-    /// The kind of GPU: `gpu:a100`.
-    gres: Option<String>,
-    /// The number of hosts in the nodelist.
-    pub hosts: Option<u32>,
-    /// The time limit, in seconds.
-    time: Option<u64>,
-    pub requeue: Option<bool>,
-}
 
 /// The outcome of an option: the verdict, the field and a note.
 type Became = (Verdict, &'static str, &'static str);
