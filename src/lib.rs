@@ -1,6 +1,7 @@
 //! khorovod compiles a training spec into plain Kubernetes objects.
 //!
 //! # What to call
+//!
 //! | To | Call |
 //! |---|---|
 //! | render specs into objects | [`render`], or [`render_to`] if the output is large |
@@ -19,10 +20,12 @@
 //! | offer completion in an editor, or write a reference | [`schema`], [`codes`] |
 //!
 //! # Features
+//!
 //! `cli`, the default, has the dependencies of the command. With `default-features = false`, the crate has few
 //! dependencies and also compiles for `wasm32-unknown-unknown`. `show` adds the reports that people read.
 //!
 //! # Compatibility
+//!
 //! Versions follow SemVer; before 1.0 a minor version may change the public interface, and the changelog lists it. The
 //! names of problem codes and the fields of the spec are stable. The wording of messages and the bytes of rendered
 //! objects are not: a release that improves the objects starts a new run of a job when you apply it again. The oldest

@@ -1,9 +1,9 @@
-//! Files of the systems people come from: what they become, that no field of them is dropped in silence, and that
-//! nothing a person may do to such a file makes the importer fall over.
+//! Tests of the importers: the job and the report that each file of another system becomes, that each of its fields has a row
+//! in the report, and that no damaged file makes an importer panic.
 //!
-//! `tests/import/SYSTEM/NAME.*` is an old file; a line `# options: ...` in it says what stands beside it on the command
-//! line. Beside it lie the job it becomes, `NAME.job.yaml`, and the report, `NAME.txt`. `make bless` writes them anew.
-//! Other people's files are not kept here: where `KHOROVOD_CORPUS` names a folder with some, they are tried too.
+//! `tests/import/SYSTEM/NAME.*` is an old file. A line `# options: ...` in it contains further arguments of `khorovod import`. The
+//! same folder has the resulting job, `NAME.job.yaml`, and the report, `NAME.txt`; `make bless` writes both. If `KHOROVOD_CORPUS`
+//! names a folder with files of other projects, they are imported too. Those files are not part of the repository.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ struct Case {
     system: System,
     path: PathBuf,
     text: String,
-    /// What stands beside it on the command line.
+    /// Further arguments of `khorovod import`.
     options: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Compares with a file, or writes it where `KHOROVOD_BLESS` is set.
+/// Compares with a file, or writes it if `KHOROVOD_BLESS` is set.
 fn hold(path: &Path, text: &str) {
     if std::env::var_os("KHOROVOD_BLESS").is_some() {
         return fs::write(path, text).unwrap();
@@ -211,7 +211,7 @@ fn every_command_of_a_guide_is_in_the_report() {
     }
 }
 
-/// Other people's files, where there are some.
+/// Files of other projects, if `KHOROVOD_CORPUS` is set.
 fn corpus() -> Vec<Case> {
     let Some(folder) = std::env::var_os("KHOROVOD_CORPUS").map(PathBuf::from) else {
         eprintln!("KHOROVOD_CORPUS names no folder: other people's files are not tried");
@@ -289,7 +289,7 @@ proptest! {
     }
 }
 
-/// What came from Slurm goes back there.
+/// A job that was imported from Slurm can be rendered for Slurm.
 #[test]
 fn scripts_become_scripts_again() {
     for case in cases().iter().filter(|case| case.system == System::Slurm) {
@@ -302,7 +302,7 @@ fn scripts_become_scripts_again() {
     }
 }
 
-/// What is wrong with a job that nobody has seen yet is told at the old field.
+/// A problem of the imported job is reported at the field of the old file that causes it.
 #[test]
 fn what_the_job_cannot_be_is_told_of_the_old_file() {
     let job = |worker: &str| {
@@ -406,7 +406,7 @@ fn a_placeholder_for_the_image_is_a_warning() {
     assert!(render(&text(&first.job), &inputs).unwrap().warnings.list.is_empty());
 }
 
-/// Files that are another's, or half ones.
+/// Files of another system, and incomplete files.
 #[test]
 fn files_that_cannot_be_read_say_why() {
     let old = "apiVersion: kubeflow.org/v1alpha1\nkind: MPIJob\nspec: {gpus: 16}\n";
@@ -463,7 +463,7 @@ fn files_that_cannot_be_read_say_why() {
     }
 }
 
-/// What khorovod itself made, what charts became, and files that editors and cuts have spoilt.
+/// Objects that khorovod or a chart rendered, and files that an editor changed or that are cut off.
 #[test]
 fn what_is_not_an_old_file_is_told_as_what_it_is() {
     let spec = text(
@@ -497,12 +497,12 @@ fn what_is_not_an_old_file_is_told_as_what_it_is() {
     let keys =
         "WORKERS=2\nks generate openmpi a --image a:1 --secret ${SECRET} --workers ${WORKERS} --exec 'mpirun ./a'\n";
     import(System::KubeflowOpenmpi, &[text(keys)], &Options::default()).unwrap();
-    // A byte order mark is an editor's, in any form.
+    // Some editors write a byte order mark. The importer ignores it in each encoding.
     let marked = "\u{feff}{components: {a: {image: 'x:1', secret: 's', workers: 2, exec: 'mpirun ./a'}}}\n";
     import(System::KubeflowOpenmpi, &[text(marked)], &Options::default()).unwrap();
 }
 
-/// What is no script of Slurm, or not a whole one.
+/// Files other than scripts of Slurm, and incomplete scripts.
 #[test]
 fn scripts_that_cannot_be_read_say_why() {
     let import = |script: &str| import(System::Slurm, &[text(script)], &Options::default());

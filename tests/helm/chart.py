@@ -5,6 +5,7 @@ The chart's values files for the examples must render to the same objects as `kh
 import glob
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -162,6 +163,35 @@ def conveniences(helm):
     holds("texts", (given["spec"].get("code"), given["spec"].get("env")), ({"files": nasty}, {"A": "on", "B": "1e3", "C": "1:30"}))
 
 
+def notes(helm, binary):
+    """The command in NOTES.txt that prints the log selects the pod that `khorovod plan` selects."""
+    chart = helm.home / "chart-with-notes"
+    shutil.copytree(CHART, chart)
+    (chart / "templates/notes.yaml").write_text('notes: {{ include (print $.Template.BasePath "/NOTES.txt") . | toJson }}\n')
+    base = {"image": "a:1", **SPEC}
+    specs = {Path(path).parent.name: yaml.safe_load(Path(path).read_text())["spec"] for path in glob.glob(f"{ROOT}/examples/*/job.yaml")}
+    specs |= {f"gang {gang}": {**base, "scheduling": {"gang": gang}} for gang in ("none", "volcano", "coscheduling", "native")}
+    specs |= {
+        "suspend": {**base, "scheduling": {"suspend": True}},
+        "no token": {**base, "security": {"apiAccess": False}},
+        "no token, kept workers": {**base, "security": {"apiAccess": False}, "lifecycle": {"keepWorkers": True}},
+    }
+    for name, spec in specs.items():
+        job = {"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "mnist"}, "spec": spec}
+        plan = subprocess.run([binary, "plan", "-q", "-o", "json", "--kube-version", "1.37", "-"], input=json.dumps(job),
+                              capture_output=True, text=True, check=True)
+        follow = json.loads(plan.stdout)["jobs"][0]["commands"]["follow"]
+        values = helm.home / "notes.json"
+        values.write_text(json.dumps({"spec": spec if isinstance(spec["image"], dict) else {**spec, "image": {"name": spec["image"]}}}))
+        done = helm.run("template", "mnist", chart, "-n", "ml", "-f", values, "-s", "templates/notes.yaml", *CLUSTER)
+        lines = yaml.safe_load(done.stdout)["notes"].splitlines() if done.returncode == 0 else []
+        logs = next((line for line in lines if "kubectl logs" in line), "")
+        # With torchrun, `khorovod plan` selects all pods and the notes the first one.
+        launcher = "app.kubernetes.io/component=launcher"
+        right = logs.endswith(launcher if launcher in follow else "batch.kubernetes.io/job-completion-index=0")
+        check(right, f"{helm.name}: the pod in the notes of {name}", f"{logs}; khorovod: {follow}\n{done.stderr}")
+
+
 def migration(helm, post):
     """The values that docs/from-stable-horovod.md shows for this chart."""
     blocks = re.findall(r"```yaml\n(# values.yaml of training-job\n.*?)```", (ROOT / "docs/from-stable-horovod.md").read_text(), re.S)
@@ -218,6 +248,7 @@ def main(binary, *helms):
             ci_values(helm, post)
             examples(helm, binary, post)
             conveniences(helm)
+            notes(helm, binary)
             migration(helm, post)
     print("\n".join([*check.wrong, f"the chart: {check.count - len(check.wrong)} passed, {len(check.wrong)} failed"]))
     return bool(check.wrong)

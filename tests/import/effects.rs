@@ -1,5 +1,5 @@
 //! Checks that the report of a batch script is true: a line that is kept or changed has an effect on the job, and a line that
-//! is dropped has none.
+//! is dropped does not.
 
 use khorovod::import::{Imported, System};
 
@@ -19,7 +19,7 @@ fn meaning(imported: &Imported) -> (serde_yaml::Value, String) {
     (serde_yaml::from_str(&imported.job).unwrap(), imported.secrets.clone())
 }
 
-/// What is wrong with the outcomes of a script.
+/// Returns the rows of a script's report that are not true.
 fn wrong(case: &Case) -> Vec<String> {
     let imported = case.import().unwrap_or_else(|problems| panic!("{}: {:#?}", case.path.display(), problems.list));
     let job = meaning(&imported);

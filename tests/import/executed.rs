@@ -1,8 +1,8 @@
-//! Batch scripts run as they are, and once more as what comes back of them: imported, and rendered for Slurm. Both start
-//! the same programs with the same words.
+//! Runs each batch script twice: unchanged, and after it was imported and rendered for Slurm. Both must start the same programs
+//! with the same arguments.
 //!
-//! Nothing of Slurm, MPI or PyTorch is needed: srun, mpirun, torchrun and accelerate are programs of this file that start
-//! the first rank alone, and python writes down its words.
+//! The test needs neither Slurm nor MPI nor PyTorch: it creates replacements of srun, mpirun, torchrun and accelerate, which start
+//! only the first rank, and a replacement of python, which records its arguments.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ use khorovod::{Inputs, render, targets};
 
 use super::{Case, cases, text};
 
-/// What stands at the head of each program.
+/// The first lines of each replacement.
 const COMMON: &str = r#"#!/bin/bash
 # number OPTION: the value that one of the words before gives to an option.
 number() {
@@ -62,10 +62,10 @@ exec "$@""#,
     ("time", "exit 127"),
 ];
 
-/// Programs that write down their words.
+/// Programs that record their arguments.
 const RECORDED: &[&str] = &["python", "accelerate"];
 
-/// What programs a script starts, each with its words.
+/// Returns the programs that a script starts, each with its arguments.
 fn programs(script: &str, case: &Case) -> Result<Vec<String>, String> {
     let folder = tempfile::tempdir().unwrap();
     let bin = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What is said of fields and files: that verdicts are true, and that several jobs are not taken for one.
+//! Tests of the report: that its verdicts are true, and that several jobs in one file are reported as an error.
 
 use khorovod::import::{Field, Options, System, import};
 use khorovod::{Inputs, Keys, render, targets};
@@ -7,7 +7,7 @@ use serde_yaml::Value as Yaml;
 
 use super::text;
 
-/// What is said of a field is what became of it.
+/// The verdict of each field is true.
 #[test]
 fn verdicts_are_true() {
     let job = |launcher: &str, worker: &str, around: &str| {
@@ -79,7 +79,7 @@ fn verdicts_are_true() {
     assert!(least.verdict == "changed" && least.note.contains("ranks"), "{least:?}");
 }
 
-/// The launcher's pod has no GPU: a program that a script runs there by itself is told, with the way out.
+/// The launcher's pod has no GPU. If a script runs a program there without a launch, the report has a row with what to do.
 #[test]
 fn what_trains_in_the_launcher_is_told() {
     let job = |command: &str| {
@@ -101,7 +101,7 @@ fn what_trains_in_the_launcher_is_told() {
     assert!(told("[mpirun, python, a.py]").is_empty());
 }
 
-/// Two jobs do not become one, the last over the first; values of charts are laid over one another.
+/// Two jobs in one input are an error, so the second does not overwrite the first. Several files of values are merged.
 #[test]
 fn several_jobs_are_not_one() {
     let read = |system, one: &str, two: &str| import(system, &[text(one), text(two)], &Options::default());
@@ -123,7 +123,7 @@ fn several_jobs_are_not_one() {
     assert!(read(System::StableHorovod, values, more).unwrap().job.contains("replicas: 3"));
 }
 
-/// Lines of `ks` as Windows ends them say what they say elsewhere.
+/// Lines of `ks` have the same meaning with the line ends of Windows.
 #[test]
 fn lines_of_windows_are_joined_as_others() {
     let lines = "ks generate openmpi a --image x:1 --secret s \\\n  --workers 2 --gpu 2 --exec 'mpirun ./a'\n";
@@ -131,7 +131,7 @@ fn lines_of_windows_are_joined_as_others() {
     assert_eq!(read(&lines.replace('\n', "\r\n")), read(lines));
 }
 
-/// A template of a batch script is no chart's.
+/// A template of a batch script is not reported as a template of a chart.
 #[test]
 fn the_way_out_of_a_template_is_its_own() {
     let hint = |system, file: &str| {
