@@ -9,6 +9,7 @@ Each shell block is run by a test, or has a reason why not: tests/blocks/blocks.
 Each command of tests/migration/NAME.txt has a row in the table "What you typed" of docs/from-NAME.md.
 `PATH::NAME` in a page names a test, or a function of a test: the file must contain it.
 docs/supply-chain.md has a reason for each direct dependency, and only for those.
+Each page of docs/ has the sections that its kind needs: KINDS.
 The address of the project is in Cargo.toml only.
 """
 
@@ -30,6 +31,37 @@ SHOWN_BY = re.compile(r"`((?:src|tests|fuzz|web|bench)/[\w./-]+)::(\w[^`]*)`")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
 
 
+# The kinds of the pages in docs/. Each page has a first paragraph that describes its purpose, what the reader needs before, and
+# what to read next. A guide also has steps and the output that they print.
+KINDS = {
+    "guide": """ci cluster-run debugging elastic from-elastic-horovod from-ffdl from-kubeflow-openmpi from-mpijob from-slurm
+        from-stable-horovod gitops gpus helm images install kustomize launchers library monitoring policies preflight preview python
+        release reviewing running scanners scheduling security spec start storage targets teams""",
+    "concept": "failures runtime supply-chain threat-model",
+    "reference": "commands compatibility faq fields index problems reference",
+}
+BEFORE, NEXT, STEPS, OUTPUT = "## Before you start", "## What next", "a block with a step", "a block with output"
+NEEDS = {"guide": [BEFORE, STEPS, OUTPUT, NEXT], "concept": [BEFORE, NEXT], "reference": [BEFORE, NEXT]}
+# Sections that a page does not need, with the reason.
+WITHOUT = {
+    ("commands", BEFORE): "generated; people look up one command, and its help names what it needs",
+    ("commands", NEXT): "generated; its introduction links to the overview and the reference",
+    ("fields", BEFORE): "generated; people look up one field",
+    ("fields", NEXT): "generated; its introduction links to the guide by task",
+    ("problems", BEFORE): "generated; people look up one problem",
+    ("problems", NEXT): "generated; each entry has its own fix",
+    ("faq", BEFORE): "each answer can be read by itself",
+    ("index", BEFORE): "the first page: it links to the installation and the tutorial",
+}
+FENCE = re.compile(r"^( *)```(\w*)\n.*?^\1```$", re.M | re.S)
+# A block of the language `console` has both: a command and its output.
+STEP_LANGUAGES, OUTPUT_LANGUAGES = {"sh", "yaml", "toml", "python", "console"}, {"", "text", "console"}
+STEP = re.compile(r"^\d+\. ", re.M)
+# Output that is not in a block of its own: an imported job, or a section in words.
+SHOWN = re.compile(r"^<!-- file: \S+\.job\.yaml -->$|^## Expected output$", re.M)
+PURPOSE = re.compile(r"\A# .+\n\n(<!-- .* -->\n\n)?[A-Za-z*`\[].{20,}")
+
+
 def anchors(page):
     """The anchors that GitHub creates for a page's headings."""
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(prose(page))}
@@ -42,6 +74,34 @@ def broken_links(page):
             yield f"{link}: no such file"
         elif anchor and anchor not in anchors(target):
             yield f"{link}: no such heading"
+
+
+def missing_sections(page, text):
+    """The sections that a page of docs/ lacks, and exceptions that it no longer needs."""
+    kinds = [kind for kind, names in KINDS.items() if page in names.split()]
+    if len(kinds) != 1:
+        yield f"{len(kinds)} kinds in KINDS of tests/docs.py, not one"
+        return
+    languages = {language for _, language in FENCE.findall(text)}
+    has = {
+        BEFORE: f"\n{BEFORE}\n" in text,
+        NEXT: bool(re.search(rf"^{NEXT}\n\n(?!#)\S", text, re.M)) and text.rindex("\n## ") == text.index(f"\n{NEXT}\n"),
+        STEPS: bool(languages & STEP_LANGUAGES or STEP.search(text)),
+        OUTPUT: bool(languages & OUTPUT_LANGUAGES or SHOWN.search(text)),
+    }
+    if not PURPOSE.match(text):
+        yield "no first paragraph that describes the purpose"
+    for section in NEEDS[kinds[0]]:
+        if has[section] and (page, section) in WITHOUT:
+            yield f"has {section}: remove the exception from tests/docs.py"
+        elif not has[section] and (page, section) not in WITHOUT:
+            yield f"a {kinds[0]} without {section}" + (", as the last section" if section == NEXT else "")
+
+
+def stale_kinds(pages):
+    """Names in the tables of sections that are not pages."""
+    named = {name for names in KINDS.values() for name in names.split()} | {page for page, _ in WITHOUT}
+    yield from (f"tests/docs.py: there is no page {name}" for name in sorted(named - pages))
 
 
 def missing_tests(page):
@@ -105,6 +165,10 @@ def main():
     wrong = [f"{page.relative_to(ROOT)}: {why}" for page in pages for look in looks for why in look(page)]
     wrong += [f"{page.relative_to(ROOT)}: {why}" for page in shell_pages() for why in unmarked(page)]
     wrong += [*unexplained(), *missing_commands()]
+    # mdBook's table of contents is a list of links.
+    guides = {page.stem: page for page in sorted(ROOT.glob("docs/*.md")) if page.stem != "SUMMARY"}
+    wrong += [f"docs/{name}.md: {why}" for name, page in guides.items() for why in missing_sections(name, page.read_text())]
+    wrong += stale_kinds(set(guides))
     wrong += [f"{file} repeats the address of Cargo.toml" for file in copies()]
     marked = sum(len(BLOCK.findall(page.read_text())) for page in pages)
     if (ROOT / "README.md").read_text().count("<!-- ex") < 2 or not marked:
