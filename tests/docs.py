@@ -91,6 +91,8 @@ def missing_sections(page, text):
     }
     if not PURPOSE.match(text):
         yield "no first paragraph that describes the purpose"
+    if page != "compatibility" and "\n## What was tested" in text:
+        yield "what was tested belongs to docs/compatibility.md"
     for section in NEEDS[kinds[0]]:
         if has[section] and (page, section) in WITHOUT:
             yield f"has {section}: remove the exception from tests/docs.py"
