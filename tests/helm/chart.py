@@ -68,7 +68,7 @@ def examples(helm, binary, post):
         done = helm.run("template", release, CHART, "-n", space, "-f", values, *CLUSTER, *post)
         labels = {"app.kubernetes.io/instance": release, **LABELS}
         overlay = {"metadata": {"namespace": space, "labels": labels}}
-        own = "secretName" not in job["spec"].get("ssh", {}) and job["spec"].get("launcher") != "torchrun"
+        own = "secretName" not in job["spec"].get("ssh", {}) and job["spec"].get("launcher") not in ("torchrun", "jax", "tensorflow")
         if own:
             overlay["spec"] = {"ssh": {"secretName": f"{release}-ssh"}}
         same = done.returncode == 0 and objects(done.stdout) == rendered(binary, job, overlay)
