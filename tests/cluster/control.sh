@@ -65,12 +65,21 @@ kubeconfig admin "$STATE/kubeconfig"
 export GOGC=${GOGC:-300}
 export HOME_URL=$home_url KUBECONFIG=$STATE/kubeconfig KUBECACHEDIR=$STATE/kubectl PATH=$BIN:$PATH HOME=${HOME:-/root}
 
+# As docs/scheduling.md has them.
+gang_api=() gang_gates=()
+if [[ -n ${GANGS:-} ]]; then
+    case ${BIN##*-} in
+    1.36.*) gang_api=(--runtime-config=scheduling.k8s.io/v1alpha2=true) gang_gates=(--feature-gates=GenericWorkload=true,GangScheduling=true) ;;
+    *) gang_api=(--runtime-config=scheduling.k8s.io/v1beta1=true) gang_gates=(--feature-gates=GenericWorkload=true) ;;
+    esac
+fi
+
 cat >"$STATE/apiserver" <<EOF
 exec $BIN/kube-apiserver --etcd-servers=http://127.0.0.1:2379 --advertise-address=$home --cert-dir=$STATE/pki \\
     --service-cluster-ip-range=$services --token-auth-file=$STATE/pki/tokens --authorization-mode=Node,RBAC \\
     --kubelet-preferred-address-types=InternalIP --enable-admission-plugins=NodeRestriction --allow-privileged \\
     --service-account-issuer=https://kubernetes.default.svc --service-account-key-file=$STATE/pki/accounts.key \\
-    --service-account-signing-key-file=$STATE/pki/accounts.key
+    --service-account-signing-key-file=$STATE/pki/accounts.key ${gang_api[*]} ${gang_gates[*]}
 EOF
 # The configuration of most managed clusters. The latest versions of kubeadm also turn off the cache for `cluster.local`. Instead
 # of forwarding other names, a template denies them.
@@ -115,7 +124,7 @@ if ((nodes)); then
     start controllers "$BIN/kube-controller-manager" --kubeconfig="$KUBECONFIG" --leader-elect=false \
         --root-ca-file="$STATE/pki/apiserver.crt" --service-account-private-key-file="$STATE/pki/accounts.key" \
         --terminated-pod-gc-threshold=500 ${GRACE:+"--node-monitor-grace-period=$GRACE"} ${QPS:+"${qps[@]}"}
-    start scheduler "$BIN/kube-scheduler" --kubeconfig="$KUBECONFIG" --leader-elect=false ${QPS:+"${qps[@]}"}
+    start scheduler "$BIN/kube-scheduler" --kubeconfig="$KUBECONFIG" --leader-elect=false "${gang_gates[@]}" ${QPS:+"${qps[@]}"}
     start dns "$COREDNS" -conf "$STATE/Corefile"
     start policy python3 "$HERE/policy.py"
     # Stores the metadata of objects in files, because a memory disk may not support extended attributes.

@@ -14,6 +14,7 @@ import ends
 import evictions
 import examples
 import faults
+import gangs
 import host_network
 import lost_nodes
 import lost_servers
@@ -77,7 +78,8 @@ def running(part):
 
 def main(names):
     every = examples.plays() + ends.plays() + faults.plays() + other_mpi.plays()
-    for module in (commands, rows, faults, evictions, lost_nodes, lost_servers, network, host_network, topology):
+    for module in (commands, rows, faults, evictions, lost_nodes, lost_servers, network, host_network, topology,
+                   gangs):
         every += marked(module)
     if os.environ["FAMILY"].startswith("6"):
         every = marked(without_ipv4) + [p for p in every if p.name in without_ipv4.EXAMPLES]

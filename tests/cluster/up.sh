@@ -8,6 +8,7 @@
 #   KUBERNETES=1.34.3     the version
 #   FAMILY=4              the address families: 4, 6, 64 (IPv6, and IPv4 for outgoing traffic only) or 46 (both)
 #   QPS=500               requests per second of controllers and scheduler; the default is theirs
+#   GANGS=1              gang scheduling by Kubernetes itself, which is off by default; Kubernetes 1.36 or newer
 #   GRACE=120s            how long a node may be silent until it is NotReady; the default is Kubernetes'. For simulated nodes only
 #
 # The cluster has nodes with kubelet and containerd, a control plane and DNS. From the fourth on, a node runs only pods that
