@@ -21,7 +21,7 @@ impl Format for Yaml {
     const ALL: &'static [(&'static str, Self)] = &[("yaml", Self)];
 }
 
-/// The format of a command that prints only JSON if it has `-o`.
+/// The formats of a command that has one format for `-o`, JSON. Without `-o` it prints text.
 #[derive(Debug, Clone, Copy)]
 pub struct Json;
 

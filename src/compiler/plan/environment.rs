@@ -123,10 +123,11 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
     let first = plan.first_host();
     let slots = spec.groups.first().map_or(1, |group| group.slots);
     set(env, "PET_NPROC_PER_NODE", slots.to_string());
-    // How often torchrun itself restarts its ranks. In a Slurm job: never, because the batch script starts all agents
-    // again. In an elastic job: `lifecycle.retries` times. In other jobs: once, because a torchrun that may not restart
-    // its ranks waits five minutes for the other agents. `agents.py` detects this restart, which concerns only the
-    // ranks of one pod, and starts the agents of all pods again.
+    // How often torchrun itself restarts its ranks after one of them has failed:
+    // - in a Slurm job never, because the batch script starts all agents again;
+    // - in an elastic job `lifecycle.retries` times;
+    // - in other jobs once. With 0, the torchrun of the failed rank would wait five minutes for the agents of the other
+    //   pods. With 1, it restarts the ranks of its pod immediately; `agents.py` notices that, and restarts all pods.
     let restarts = match &spec.elastic {
         _ if !spec.target.has_pods => 0,
         Some(_) => spec.lifecycle.retries,
