@@ -149,12 +149,13 @@ cluster() {
     fi
 }
 
-# Other Kubernetes versions than that of `cluster`: the oldest supported one for each shape of jobs, and a newer one.
+# Other Kubernetes versions than that of `cluster`: the oldest supported one for each shape of jobs, and newer ones.
 versions() {
     local version
-    for version in 1.26.13 1.31.4 1.36.3; do
+    for version in 1.26.13 1.31.4 1.36.3 1.37.2; do
         KUBERNETES=$version tests/cluster/test.sh --quick && accepted "$version" || return
     done
+    KUBERNETES=1.36.3 GANGS=1 tests/cluster/test.sh native-gang && KUBERNETES=1.37.2 GANGS=1 tests/cluster/test.sh native-gang
 }
 
 # Jobs on clusters whose pods have IPv6 only, IPv6 and IPv4 for outgoing traffic, and both families.
