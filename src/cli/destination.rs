@@ -21,7 +21,7 @@ impl Format for Yaml {
     const ALL: &'static [(&'static str, Self)] = &[("yaml", Self)];
 }
 
-/// The formats of a command that has one format for `-o`, JSON. Without `-o` it prints text.
+/// The formats of a command whose `-o` accepts only `json`.
 #[derive(Debug, Clone, Copy)]
 pub struct Json;
 

@@ -97,8 +97,8 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
             }
             set(env, "I_MPI_HYDRA_BOOTSTRAP", "ssh");
             set(env, "I_MPI_HYDRA_BOOTSTRAP_EXEC", ssh);
-            // With more than 16 hosts, Hydra starts the other hosts through the first ones, which have no ssh key. If
-            // the branch count is the number of hosts, Hydra starts each host directly.
+            // With more than 16 hosts, Hydra logs in to the others from the first ones, which have no ssh key. If the
+            // branch count is the number of hosts, Hydra logs in to each host from the launcher.
             set(env, "I_MPI_HYDRA_BRANCH_COUNT", plan.workers.max(16).to_string());
         }
         Mpi::Mpich => {
@@ -163,8 +163,8 @@ fn jax(plan: &Plan, env: &mut Vec<EnvPair>) {
     set(env, "JAX_COORDINATOR_ADDRESS", format!("{}:{RENDEZVOUS_PORT}", plan.first_host()));
     set(env, "JAX_NUM_PROCESSES", plan.np.to_string());
     if plan.spec.groups.iter().all(|group| group.gpus == 0) {
-        // This is the default since JAX 0.5. Older versions need it, or the CPUs of several processes do not
-        // communicate.
+        // This is the default since JAX 0.5. In older versions, JAX processes on CPUs cannot exchange data
+        // without it.
         set(env, "JAX_CPU_COLLECTIVES_IMPLEMENTATION", "gloo");
     }
 }
