@@ -97,8 +97,8 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
             }
             set(env, "I_MPI_HYDRA_BOOTSTRAP", "ssh");
             set(env, "I_MPI_HYDRA_BOOTSTRAP_EXEC", ssh);
-            // With more than 16 hosts, Hydra logs in to the others from the first ones, which have no ssh key. If the
-            // branch count is the number of hosts, Hydra logs in to each host from the launcher.
+            // The launcher has the ssh key, and the workers have none. By default Hydra logs in to 16 hosts from the
+            // launcher, and to all further hosts from these 16. A higher branch count avoids the second step.
             set(env, "I_MPI_HYDRA_BRANCH_COUNT", plan.workers.max(16).to_string());
         }
         Mpi::Mpich => {
