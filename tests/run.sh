@@ -51,10 +51,11 @@ workflows() {
         ! grep -nE 'uses:' .github/workflows/*.yaml | grep -vE '@[0-9a-f]{40} # v[0-9.]+$'
 }
 
-# The shell blocks of the docs that need no cluster, and the specs of the chaos bench.
+# The shell blocks of the docs that need no cluster, and the specs of the chaos bench and of the tests with an older version.
 blocks() {
     local binary=${CARGO_TARGET_DIR:-target}/debug/khorovod
-    cargo build --locked --quiet && tests/blocks/blocks.py "$binary" && python3 -B bench/chaos/specs.py "$binary"
+    cargo build --locked --quiet && tests/blocks/blocks.py "$binary" && python3 -B bench/chaos/specs.py "$binary" &&
+        KHOROVOD=$(realpath "$binary") python3 -B tests/cluster/against.py check
 }
 
 # The docs as a book: links, anchors, and results of its search.
@@ -165,8 +166,11 @@ ipv6() {
             '*-in-both-shapes' 'ssh-*'
 }
 
-# The slow tests of the cluster, mostly faults, and a job that prints one gibibyte.
-faults() { tests/cluster/test.sh --long && MEGABYTES=1024 tests/runtime/run.sh prints_much; }
+# The slow tests of the cluster, mostly faults, a job that prints one gibibyte, and the specs of the tests for an older version.
+faults() {
+    tests/cluster/test.sh --long && MEGABYTES=1024 tests/runtime/run.sh prints_much &&
+        { tests/cluster/against.sh --render-only || (($? == 77)); }
+}
 
 # The examples for operators: validated with their published custom resources, and run by operators whose sources are available.
 targets() {

@@ -8,6 +8,7 @@ import threading
 import time
 
 import api
+from old_names import in_old_names
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -16,6 +17,8 @@ KHOROVOD = os.environ["KHOROVOD"]
 IMAGE = os.environ["IMAGE"]
 # The minor version of the cluster: 34.
 MINOR = int(os.environ["KUBERNETES"].split(".")[1])
+# Whether khorovod is an older version, without some fields and with other names of some: against.sh.
+IS_OLD = bool(os.environ.get("WITHOUT_NEW_FIELDS"))
 # The kinds that khorovod's documentation names for deletion.
 KINDS = "statefulset,job,service,configmap,secret,networkpolicy,serviceaccount,role,rolebinding"
 
@@ -209,6 +212,8 @@ class Case:
 
     def render(self, job, spec=None, sets=(), metadata=None, words=(), seed="5" * 64):
         """The objects that khorovod renders from a job file or a spec for this cluster, with additional arguments."""
+        if IS_OLD:
+            job, spec = job | {"spec": in_old_names(job["spec"])}, in_old_names(spec or {})
         command = [KHOROVOD, "render", "-q", "-n", self.namespace, "--kube-version", f"1.{MINOR}", *words]
         overlay = {key: value for key, value in (("metadata", metadata), ("spec", spec)) if value}
         if overlay:
@@ -230,12 +235,12 @@ class Case:
         return done.stdout
 
     def render_new(self, job, fields):
-        """The objects of a job with fields that older versions of khorovod do not have. against.sh sets WITHOUT_NEW_FIELDS: then
-        the job is rendered without them, so that the test shows how an older version behaves."""
+        """The objects of a job with fields that older versions of khorovod do not have. Then the job is rendered without them, so
+        that the test shows how an older version behaves."""
         try:
             return self.render(job | {"spec": merge(job["spec"], fields)})
         except FieldMissing as error:
-            if not os.environ.get("WITHOUT_NEW_FIELDS"):
+            if not IS_OLD:
                 raise
             self.notes.append(f"field missing: {error}")
             return self.render(job)

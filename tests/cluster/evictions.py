@@ -93,7 +93,7 @@ def deadline_with_checkpoint(case):
 def launcher_cannot_return(case):
     """The launcher is killed and its Secret is gone, so no other launcher starts: the workers free their devices."""
     ranks = started(case, fields={"launcher": {"lostTimeout": "1m"}})
-    case.kubectl("delete", "secret", f"sum-{label(case.launcher(), 'khorovod.dev/run')}-ssh")
+    case.kubectl("delete", "secret", next(v["secret"]["secretName"] for v in case.launcher()["spec"]["volumes"] if "secret" in v))
     killed = time.time()
     os.kill(first_process(case.launcher()), signal.SIGKILL)
     case.until("freed devices", case.freed, 180)

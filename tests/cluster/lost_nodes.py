@@ -4,7 +4,7 @@ import re
 import time
 
 import outages
-from case import Failed, devices, job, label, merge, play, ready
+from case import IS_OLD, Failed, devices, job, label, merge, play, ready
 from ranks import Ranks
 
 # Workers run on nodes of their own, and one of them, or the launcher, on the node that the test ends.
@@ -38,8 +38,12 @@ def on_node(number, kind, apart=False):
 
 def tolerating(number, text):
     """The objects with one more toleration in the Job. A patch would replace those that khorovod renders."""
-    more = rf'\1\2- key: khorovod.test/doomed\n\2  value: "node-{number}"\n\2  effect: NoSchedule\n'
-    changed, count = re.subn(r"(\n( *)tolerations:\n)(?= *- key: node.kubernetes.io)", more, text)
+    place, more = r"(\n( *)tolerations:\n)(?= *- key: node.kubernetes.io)", ""
+    if IS_OLD:
+        # That version renders no tolerations. Only the pods of a Job have this policy.
+        place, more = r"(\n( *)restartPolicy: Never\n)", r"\2tolerations:\n"
+    more = rf'\1{more}\2- key: khorovod.test/doomed\n\2  value: "node-{number}"\n\2  effect: NoSchedule\n'
+    changed, count = re.subn(place, more, text)
     if count != 1:
         raise Failed(f"{count} Jobs with tolerations")
     return changed
@@ -70,7 +74,9 @@ def node_of_worker_dies(case, numbers, place, fields):
     ranks = Ranks(case)
     case.apply(case.render_new(job(spec=ranks.spec(place)), fields))
     hosts = {event.host for event in ranks.until_running(1, 120)}
-    case.until("ready workers", lambda: len(case.workers()) >= len(numbers) and all(map(ready, case.workers())), 60)
+    # With a spare, if khorovod has this field.
+    wanted = case.get("apps/v1", "statefulsets", case.workers()[0]["metadata"]["ownerReferences"][0]["name"])["spec"]["replicas"]
+    case.until("ready workers", lambda: len(case.workers()) == wanted and all(map(ready, case.workers())), 60)
     places = {int(p["spec"]["nodeName"].removeprefix("node-")): p["metadata"]["name"] for p in case.workers()}
     number = next((n for n in numbers if places.get(n) in hosts), None)
     case.check("no rank on a node that the test may end", number)
