@@ -97,8 +97,8 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
             }
             set(env, "I_MPI_HYDRA_BOOTSTRAP", "ssh");
             set(env, "I_MPI_HYDRA_BOOTSTRAP_EXEC", ssh);
-            // The launcher has the ssh key, and the workers have none. By default Hydra logs in to 16 hosts from the
-            // launcher, and to all further hosts from these 16. A higher branch count avoids the second step.
+            // Only the launcher has the ssh key. By default Hydra logs in to 16 hosts from the launcher, and to all further
+            // hosts from these 16. A higher branch count avoids the second step.
             set(env, "I_MPI_HYDRA_BRANCH_COUNT", plan.workers.max(16).to_string());
         }
         Mpi::Mpich => {
