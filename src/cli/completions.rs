@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Args {
     /// The shell
     shell: Shell,
-    /// The words of a command line, of which the last one is to be completed: prints its names
+    /// The words of a command line, the word to complete at the end. Prints the names that fit there
     #[arg(last = true, hide = true)]
     words: Option<Vec<String>>,
 }
@@ -60,8 +60,8 @@ _khorovod_names() {
 compdef _khorovod_names khorovod
 [ "$funcstack[1]" != "_khorovod" ] || _khorovod_names "$@"
 "#;
-/// The last statement of clap's script for zsh begins with this text. It is left out, because it would complete without
-/// names.
+/// The beginning of the last statement of clap's script for zsh. We leave this statement out, because it would complete
+/// without the names of jobs.
 const ZSH_END: &str = "\nif [ \"$funcstack[1]\" = \"_khorovod\" ]";
 const FISH: &str = r"
 function __khorovod_names
@@ -102,8 +102,9 @@ enum Wanted {
     Contexts,
 }
 
-/// Reads the words of a command line that follow the name of the program. If the word at the end names something in the
-/// cluster, returns its kind, and the options for kubectl that the words before it contain.
+/// Reads the words of a command line that follow the name of the program. If a name of a job, namespace
+/// or context belongs at the end of the line, returns its kind, and the options for kubectl that the words before it
+/// contain.
 fn wanted(words: &[String]) -> Option<(Wanted, Vec<String>)> {
     // Bash splits words at `=`.
     let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "=").collect();
@@ -180,7 +181,7 @@ fn names(words: &[String]) -> Vec<String> {
         Answer::Output(text) => text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
         _ => Vec::new(),
     };
-    // A job may be named by its spec too. If there are no names, the shell completes files.
+    // Instead of the name of a job, commands also take the file of its spec. If there are no names, the shell completes files.
     if wanted == Wanted::Jobs && !names.is_empty() {
         let files = fs::read_dir(".").into_iter().flatten().flatten();
         let files = files.filter_map(|entry| entry.file_name().into_string().ok());

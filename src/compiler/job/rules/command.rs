@@ -349,8 +349,8 @@ fn own_options(kind: LauncherKind, mpi: Mpi) -> (&'static [&'static str], &'stat
     }
 }
 
-/// The value that an option of a launcher must have, and the sentence that explains it, such as "the job has 4
-/// workers".
+/// The value that khorovod passes for an option of a launcher, and the sentence that explains it, such as "the job has
+/// 4 workers".
 fn own_count(option: &str, case: &Case<'_>, np: u64) -> (u64, String) {
     let groups = &case.spec.groups;
     match option {
