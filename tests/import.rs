@@ -14,11 +14,14 @@ use khorovod::import::{Imported, Options, System, import};
 use khorovod::problem::{Label, Problems};
 use khorovod::{Inputs, Keys, Text, render, targets};
 use proptest::prelude::*;
+use serde::Deserialize;
 
 #[path = "import/effects.rs"]
 mod effects;
 #[path = "import/executed.rs"]
 mod executed;
+#[path = "import/operators.rs"]
+mod operators;
 #[path = "import/said.rs"]
 mod said;
 
@@ -153,7 +156,14 @@ fn every_field_is_in_the_report() {
         }
         let imported = case.import().unwrap();
         let mut wanted = BTreeSet::new();
-        leaves(&serde_yaml::from_str(&case.text).unwrap(), String::new(), &mut wanted);
+        for document in serde_yaml::Deserializer::from_str(&case.text) {
+            let document = serde_yaml::Value::deserialize(document).unwrap();
+            let word =
+                |path: &[&str]| path.iter().fold(&document, |here, step| &here[*step]).as_str().unwrap_or_default();
+            let (kind, name) = (word(&["kind"]), word(&["metadata", "name"]));
+            let is_job = case.system.kind().is_none_or(|job| job == kind);
+            leaves(&document, if is_job { String::new() } else { format!("beside.{kind}/{name}") }, &mut wanted);
+        }
         let found: BTreeSet<String> = imported.fields.iter().map(|field| field.path.clone()).collect();
         let missing: Vec<_> = wanted.difference(&found).collect();
         assert!(missing.is_empty(), "{}: {missing:#?}", case.path.display());
@@ -481,7 +491,11 @@ fn what_is_not_an_old_file_is_told_as_what_it_is() {
         (System::MpiJob, made(targets::JOB_SET), "khorovod rendered these objects"),
         (System::MpiJob, made(targets::PLAIN), "khorovod rendered these objects"),
         (System::Slurm, made(targets::VOLCANO), "khorovod rendered these objects"),
-        (System::MpiJob, "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n".to_owned(), "`kind: PyTorchJob`"),
+        (System::MpiJob, "apiVersion: ray.io/v1\nkind: RayJob\n".to_owned(), "`kind: RayJob`"),
+        (System::MpiJob, "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n".to_owned(), "`khorovod import pytorchjob`"),
+        (System::JobSet, "apiVersion: kubeflow.org/v1\nkind: 'MPIJob'\n".to_owned(), "`khorovod import mpijob`"),
+        (System::JobSet, made(targets::JOB_SET), "khorovod rendered these objects"),
+        (System::TrainJob, made(targets::TRAIN_JOB), "khorovod rendered these objects"),
         (System::StableHorovod, chart.to_owned(), "helm get values RELEASE"),
         (System::MpiJob, "a:\n\tb: 1\n".to_owned(), "tabs"),
         (System::MpiJob, "apiVersion: [\n".to_owned(), "close the"),

@@ -16,14 +16,40 @@ pub enum System {
     Ffdl,
     /// Kubeflow's MPI Operator, v1 and v2beta1, and objects that khorovod rendered.
     MpiJob,
+    /// A PyTorchJob of Kubeflow's Training Operator, v1.
+    PyTorchJob,
+    /// A TrainJob of Kubeflow Trainer, with or without its runtime.
+    TrainJob,
+    /// A JobSet.
+    JobSet,
     /// Slurm: a batch script, or srun lines.
     Slurm,
 }
 
 impl System {
     /// Every system.
-    pub const ALL: &[Self] =
-        &[Self::StableHorovod, Self::ElasticHorovod, Self::KubeflowOpenmpi, Self::Ffdl, Self::MpiJob, Self::Slurm];
+    pub const ALL: &[Self] = &[
+        Self::StableHorovod,
+        Self::ElasticHorovod,
+        Self::KubeflowOpenmpi,
+        Self::Ffdl,
+        Self::MpiJob,
+        Self::PyTorchJob,
+        Self::TrainJob,
+        Self::JobSet,
+        Self::Slurm,
+    ];
+
+    /// The kind of its objects, if it is an operator of Kubernetes.
+    pub fn kind(self) -> Option<&'static str> {
+        match self {
+            Self::MpiJob => Some("MPIJob"),
+            Self::PyTorchJob => Some("PyTorchJob"),
+            Self::TrainJob => Some("TrainJob"),
+            Self::JobSet => Some("JobSet"),
+            _ => None,
+        }
+    }
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -33,6 +59,9 @@ impl System {
             Self::KubeflowOpenmpi => "kubeflow-openmpi",
             Self::Ffdl => "ffdl",
             Self::MpiJob => "mpijob",
+            Self::PyTorchJob => "pytorchjob",
+            Self::TrainJob => "trainjob",
+            Self::JobSet => "jobset",
             Self::Slurm => "slurm",
         }
     }
@@ -45,6 +74,9 @@ impl System {
             Self::KubeflowOpenmpi => "parameters of Kubeflow's openmpi component, or the `ks` lines that set them",
             Self::Ffdl => "an FfDL manifest",
             Self::MpiJob => "an MPIJob of Kubeflow's MPI Operator",
+            Self::PyTorchJob => "a PyTorchJob of Kubeflow's Training Operator",
+            Self::TrainJob => "a TrainJob of Kubeflow Trainer",
+            Self::JobSet => "a JobSet",
             Self::Slurm => "a batch script for Slurm, or srun lines",
         }
     }

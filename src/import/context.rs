@@ -57,10 +57,15 @@ impl<'o> Context<'o> {
         self.outcomes.settle(node, Verdict::Kept, to, "");
     }
 
-    /// Returns the first key of a value's path. For a path below `spec`, returns the whole path.
+    /// Returns the first step of a value's path. For a path in a manifest, returns the whole path.
     pub fn head(&self, node: &Node) -> String {
         let path = self.outcomes.path(node);
-        if path.starts_with("spec.") { path } else { path.split(['.', '[']).next().unwrap_or_default() }.to_owned()
+        if ["spec.", "beside."].iter().any(|start| path.starts_with(start)) {
+            path
+        } else {
+            path.split(['.', '[']).next().unwrap_or_default()
+        }
+        .to_owned()
     }
 
     /// Records that the new spec has the same value in the field `to`.

@@ -32,7 +32,8 @@ pub fn check(system: System, text: &Text, whole: Span, problems: &mut Vec<Proble
         let span = Span { start: at, end: at + 2, ..whole };
         let problem = Problem::new(&TEMPLATE, span, format!("{} is a template that is not filled in", text.name));
         return problems.push(problem.hint(match system {
-            System::StableHorovod | System::ElasticHorovod | System::MpiJob => {
+            _ if system.kind().is_some() => "import the output: `helm template …`, or `kubectl get … -o yaml`",
+            System::StableHorovod | System::ElasticHorovod => {
                 "import the output: `helm get values RELEASE`, `helm template …`"
             }
             _ => "fill in the template, and import the result",
@@ -65,7 +66,7 @@ pub fn content(text: &str) -> Option<usize> {
 const MADE: &str = "khorovod rendered this script from a TrainingJob: edit that, and render it again with `--target slurm`, \
                     or without `--target` for Kubernetes";
 
-/// The hint for a file that holds Kubernetes objects but no MPIJob.
+/// The hint for a file that holds Kubernetes objects but no job of an operator.
 fn objects(system: System, text: &str, whole: Span) -> String {
     let kinds = pipeline::kinds(text, whole);
     let kind = kinds.last().map_or("an object", |(kind, _)| kind);
@@ -79,8 +80,8 @@ fn objects(system: System, text: &str, whole: Span) -> String {
             "it is the output of a chart; import its values instead: `helm get values RELEASE`".to_owned()
         }
         _ => format!(
-            "it contains `kind: {kind}`, and of Kubernetes objects only an MPIJob can be imported. For others, create a \
-             TrainingJob with `khorovod init`, and copy image, command and workers"
+            "it contains `kind: {kind}`, and of Kubernetes objects only an MPIJob, a PyTorchJob, a TrainJob and a JobSet can \
+             be imported. For others, create a TrainingJob with `khorovod init`, and copy image, command and workers"
         ),
     }
 }
@@ -89,7 +90,7 @@ enum Guess {
     Ours,
     /// A script that khorovod rendered.
     Made,
-    /// Kubernetes objects without an MPIJob.
+    /// Kubernetes objects without a job of an operator.
     Objects,
     Theirs(System),
 }
@@ -108,6 +109,13 @@ pub fn system(text: &str) -> Option<System> {
     }
 }
 
+/// The system of a manifest, by the kind of its first object that belongs to an operator.
+fn by_kind(text: &str) -> Option<System> {
+    let kinds = text.lines().filter_map(|line| line.strip_prefix("kind:"));
+    let mut kinds = kinds.map(|kind| kind.split(" #").next().unwrap_or_default().trim().trim_matches(['"', '\'']));
+    kinds.find_map(|kind| System::ALL.iter().copied().find(|system| system.kind() == Some(kind)))
+}
+
 /// Guesses the system of a text by its content.
 fn guess(text: &str) -> Option<Guess> {
     let top = |key: &str| text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
@@ -119,14 +127,18 @@ fn guess(text: &str) -> Option<Guess> {
         let line = |line: &str| line.trim_start().trim_start_matches(['"', '\'']).strip_prefix(key).map(str::to_owned);
         text.lines().any(|text| line(text).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).starts_with(':')))
     };
-    if text.lines().any(|line| line.trim_end() == "kind: MPIJob") {
-        return Some(Guess::Theirs(System::MpiJob));
+    let is_rendered = text.contains(pipeline::RENDERED);
+    if let Some(system) = by_kind(text).filter(|system| *system == System::MpiJob || !is_rendered) {
+        return Some(Guess::Theirs(system));
     }
     if text.lines().any(|line| line.starts_with("# Training job ") && line.contains(SCRIPT_MARK)) {
         return Some(Guess::Made);
     }
     let batch = text.lines().any(|line| line.starts_with("#SBATCH "));
-    if top("apiVersion") && top("kind") && !batch && !text.contains("MPIJob") {
+    let is_list = top("items")
+        && !is_rendered
+        && System::ALL.iter().any(|one| one.kind().is_some_and(|kind| text.contains(kind)));
+    if top("apiVersion") && top("kind") && !batch && !is_list {
         return Some(Guess::Objects);
     }
     let ks = |line: &str| {

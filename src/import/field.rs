@@ -54,6 +54,7 @@ fields! {
     PLACEMENT_NODE_SELECTOR = "spec.placement.nodeSelector";
     PLACEMENT_PRIORITY_CLASS_NAME = "spec.placement.priorityClassName";
     PLACEMENT_RUNTIME_CLASS_NAME = "spec.placement.runtimeClassName";
+    PLACEMENT_TOPOLOGY = "spec.placement.topology";
     PLACEMENT_TOLERATIONS = "spec.placement.tolerations";
     SCHEDULING_GANG = "spec.scheduling.gang";
     SCHEDULING_LOCAL_QUEUE = "spec.scheduling.localQueue";
@@ -82,6 +83,7 @@ fields! {
     WORKERS_GPUS = "spec.workers.gpus";
     WORKERS_GPU_RESOURCE = "spec.workers.gpuResource";
     WORKERS_MEMORY = "spec.workers.memory";
+    WORKERS_RESOURCE_CLAIMS = "spec.workers.resourceClaims";
     WORKERS_RDMA = "spec.workers.rdma";
     WORKERS_REPLICAS = "spec.workers.replicas";
     WORKERS_RESOURCES = "spec.workers.resources";

@@ -123,6 +123,20 @@ impl FieldOutcomes {
         how.clone_into(&mut row.note);
     }
 
+    /// Whether a row that is not a field of the file has a path with this end.
+    pub fn has(&self, end: &str) -> bool {
+        self.rows.iter().any(|row| row.path.ends_with(end))
+    }
+
+    /// Records for a value the outcome that another value has.
+    pub fn copy(&mut self, from: &Node, to: &Node) {
+        let rows = self.range(from).zip(self.range(to)).collect::<Vec<_>>();
+        for (from, to) in rows {
+            let Row { verdict: Some(verdict), to: fields, note, .. } = self.rows[from].clone() else { continue };
+            self.settle_row(to, verdict, &fields.join(" "), &note);
+        }
+    }
+
     /// Whether the file has fields, and all of them are unknown to the importer.
     pub fn is_foreign(&self) -> bool {
         !self.rows.is_empty() && self.rows.iter().all(|row| row.verdict.is_none())

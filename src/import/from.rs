@@ -2,7 +2,11 @@
 //! puts fields into the new spec.
 
 pub mod chart;
+mod each_pod;
 pub mod ffdl;
+pub mod job_set;
 pub mod mpi_job;
 pub mod openmpi;
+pub mod pytorch_job;
 pub mod slurm;
+pub mod train_job;

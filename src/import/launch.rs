@@ -2,10 +2,13 @@
 //! old job to the launcher, the workers and the command of the new spec.
 
 pub mod command_line;
+pub mod each_pod;
 pub mod files;
 pub mod options;
 pub mod prefix;
 pub mod program;
+
+pub use options::names_launcher;
 
 use crate::field;
 use serde_json::{Value as Json, json};
@@ -13,7 +16,6 @@ use serde_json::{Value as Json, json};
 use crate::context::Context;
 use crate::field_outcomes::Verdict;
 use crate::launch::command_line::{Launch, Line, Note};
-use crate::launch::options::names_launcher;
 use crate::launch::prefix::Step;
 use crate::secrets;
 use crate::shell_text;

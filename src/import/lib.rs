@@ -17,6 +17,7 @@ mod field;
 mod field_outcomes;
 mod from;
 mod launch;
+mod manifest;
 mod option_table;
 mod placeholders;
 mod pod;
@@ -29,7 +30,7 @@ mod values;
 
 use codes::{BAD_VALUE, NOTHING};
 use context::Context;
-use from::{chart, ffdl, mpi_job, openmpi, slurm};
+use from::{chart, ffdl, job_set, mpi_job, openmpi, pytorch_job, slurm, train_job};
 use khorovod_compiler::problem::{Problem, Problems, Severity, Sources, Span};
 use khorovod_compiler::{Inputs, Keys, Text, pipeline};
 use pod::volumes;
@@ -82,6 +83,9 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
             System::KubeflowOpenmpi => openmpi::read(&values, &mut context),
             System::Ffdl => ffdl::read(&values, &mut context),
             System::MpiJob => mpi_job::read(&values, &mut context),
+            System::PyTorchJob => pytorch_job::read(&values, &mut context),
+            System::TrainJob => train_job::read(&values, &mut context),
+            System::JobSet => job_set::read(&values, &mut context),
             System::Slurm => {}
         }
         launch::unset(&mut context, texts.first().map_or("", |text| &text.text));

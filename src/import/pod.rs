@@ -43,8 +43,12 @@ pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
     }
     amounts(context, node, plain);
     if let Some(claims) = node.get("claims") {
-        context
-            .lose(claims, "the spec has no field for resource claims: add them to the rendered objects with Kustomize");
+        for claim in claims.items() {
+            if let Some(request) = claim.get("request") {
+                context.lose(request, "a worker gets all devices of the claim");
+            }
+        }
+        context.kept(claims, field::WORKERS_RESOURCE_CLAIMS);
     }
     if text(node).is_some() || !node.items().is_empty() {
         context.refuse(node, "a map of requests and limits");
@@ -135,6 +139,9 @@ pub fn variable(context: &mut Context<'_>, node: &Node, name: &str, value: &str,
     context.outcomes.settle(node, verdict, &format!("spec.env.{name}"), how);
 }
 
+/// Fields of a pod that the spec does not have and that do not affect khorovod's own fields.
+pub const BEYOND: &[&str] = &["dnsConfig", "hostAliases", "preemptionPolicy"];
+
 /// Returns the field of the spec for a field of a pod that selects its nodes.
 pub fn placement_field(key: &str) -> Option<&'static str> {
     Some(match key {
@@ -146,6 +153,23 @@ pub fn placement_field(key: &str) -> Option<&'static str> {
         "schedulerName" => field::SCHEDULING_SCHEDULER_NAME,
         _ => return None,
     })
+}
+
+/// Imports the claims of a pod, from which it gets devices.
+pub fn claims(context: &mut Context<'_>, node: &Node) {
+    for claim in node.items() {
+        let get = |key: &str| claim.get(key).and_then(text);
+        let sources = ["resourceClaimTemplateName", "resourceClaimName"].map(|key| (key, get(key)));
+        let Some((key, source)) = sources.into_iter().find_map(|(key, source)| Some((key, source?))) else {
+            context.lose(claim, "it names neither a ResourceClaim nor a ResourceClaimTemplate");
+            continue;
+        };
+        let from = context.outcomes.path(claim).to_owned();
+        let entry = json!({"name": get("name").unwrap_or_default(), key: source});
+        context.spec.push(field::WORKERS_RESOURCE_CLAIMS, entry, &from);
+        context.kept(claim, field::WORKERS_RESOURCE_CLAIMS);
+    }
+    context.needless(node, "it is empty");
 }
 
 /// Whether a value is null, or an empty text, map or list.
@@ -181,6 +205,17 @@ pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
 /// The note for pods that may have run as root.
 pub const NO_ROOT: &str = "pods run as user 65532, and their root file system is read-only. If the image needs root, set \
                            `security: {podSecurityLevel: baseline, runAsUser: 0, readOnlyRootFilesystem: false}`";
+
+/// Sets the Pod Security level of a job whose fields need none.
+pub fn security_level(context: &mut Context<'_>) {
+    if context.spec.get(field::SECURITY_POD_SECURITY_LEVEL).is_none() {
+        let why = match context.spec.get(field::SECURITY_RUN_AS_USER).is_some() {
+            true => "the default; the pods run as the user below",
+            false => "the user of the image ran it, often root; these pods do not run as root",
+        };
+        context.default(field::SECURITY_POD_SECURITY_LEVEL, "restricted", why);
+    }
+}
 
 /// Reports, once, that pods may run as another user than before.
 pub fn tell_of_user(context: &mut Context<'_>) {

@@ -51,6 +51,18 @@ impl SpecBuilder {
         self.map(&steps).shift_remove(last)
     }
 
+    /// Removes an entry of a map whose keys may contain dots, and the map if it is then empty.
+    pub fn take_key(&mut self, path: &str, key: &str) -> Option<Json> {
+        self.get(path)?;
+        let steps: Vec<&str> = path.split('.').collect();
+        let map = self.map(&steps);
+        let taken = map.shift_remove(key);
+        if map.is_empty() {
+            self.take(path);
+        }
+        taken
+    }
+
     /// Appends an item to a list such as `spec.storage`.
     pub fn push(&mut self, path: &str, item: impl Into<Json>, comment: &str) {
         let mut steps: Vec<&str> = path.split('.').collect();

@@ -3,8 +3,8 @@
 
 use crate::api::{Options, System};
 use crate::codes::BAD_VALUE;
-use crate::from::{mpi_job, openmpi};
-use crate::{detect, placeholders};
+use crate::from::openmpi;
+use crate::{detect, manifest, placeholders};
 use khorovod_compiler::Text;
 use khorovod_compiler::problem::{Problem, Problems, Span};
 use khorovod_compiler::yaml::{self, Kind, Node};
@@ -20,8 +20,10 @@ pub fn read(system: System, texts: &[Text], options: &Options, found: &mut Probl
         let source = u32::try_from(index).unwrap_or(u32::MAX);
         let span = Span { source, start: 0, end: text.text.len() };
         let read = match system {
+            _ if system.kind().is_some() => {
+                Ok(manifest::stream(&text.text, span, system.kind().unwrap_or_default(), &mut found.list))
+            }
             System::KubeflowOpenmpi => Ok(openmpi::parameters::read(&text.text, span, &mut found.list)),
-            System::MpiJob => Ok(mpi_job::stream(&text.text, span, &mut found.list)),
             // `helm get values` prints such a text for a release without values.
             System::StableHorovod | System::ElasticHorovod if no_values(&text.text) => Ok(Some(empty())),
             _ if several(&text.text, span, &mut found.list) => Err(yaml::Unreadable),

@@ -7,17 +7,15 @@ mod launch;
 mod names;
 mod placement;
 mod settings;
-mod stream;
 
 use crate::field;
 use serde_json::{Value as Json, json};
 
-use crate::context::{Context, given, text};
+use crate::context::{Context, text};
+use crate::manifest::{self, OWN, is_own};
 use crate::pod::{self, container};
 use crate::rendered;
 use khorovod_compiler::yaml::{Entry, Node};
-
-pub use stream::{BESIDE, stream};
 
 /// Parts of the paths of old fields, and their replacements. They shorten the comments in the new spec.
 pub const LONG: &[(&str, &str)] =
@@ -71,12 +69,8 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
         let hint = "import all rendered objects, or the output of: kubectl get mpijob,configmap -l khorovod.dev/job=NAME -o yaml";
         return context.refuse_at(container.span, message, hint);
     }
-    for key in ["apiVersion", "kind"] {
-        if let Some(node) = job.get(key) {
-            context.changed(node, "apiVersion kind", "those of a TrainingJob");
-        }
-    }
-    metadata(job.get("metadata"), context);
+    manifest::kind(job, context);
+    manifest::metadata(job.get("metadata"), "mpijob", context);
     let slots = settings::read(job.get("spec"), context);
     let gpus = worker.field("resources").map_or(0, |node| pod::resources(context, node));
     launch::launch(job, &launcher, &worker, gpus, slots, context);
@@ -91,7 +85,7 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     let gone = names::settle(job, [&worker, &launcher], context);
     for (replica, leads) in [(&worker, false), (&launcher, true)] {
         if let Some(container) = replica.container {
-            container::read(context, container, leads);
+            container::read(context, container, if leads { "Launcher" } else { "Worker" }, leads);
         }
         container::volumes(context, replica.pod, replica.container, leads);
         if let Some(pod) = replica.pod {
@@ -104,12 +98,7 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
         around(replica.spec, context, leads);
     }
     names::put(gone, context);
-    if let Some(node) = job.get(BESIDE) {
-        context.lose(node, "it is not part of the MPIJob; apply it as before");
-    }
-    if let Some(node) = job.get("status") {
-        context.needless(node, "the operator wrote it");
-    }
+    manifest::rest(job, context);
     defaults(job, context);
     context.spec.shorten(LONG);
 }
@@ -135,65 +124,7 @@ fn defaults(job: &Node, context: &mut Context<'_>) {
             "without cleanPodPolicy workers kept their GPUs after the end",
         );
     }
-    if context.spec.get(field::SECURITY_POD_SECURITY_LEVEL).is_none() {
-        let why = match context.spec.get(field::SECURITY_RUN_AS_USER).is_some() {
-            true => "the default; the pods run as the user below",
-            false => "the user of the image ran it, often root; these pods do not run as root",
-        };
-        context.default(field::SECURITY_POD_SECURITY_LEVEL, "restricted", why);
-    }
-}
-
-fn metadata(node: Option<&Node>, context: &mut Context<'_>) {
-    let get = |key: &str| node.and_then(|node| node.get(key));
-    let name = given(get("name")).or(given(get("generateName"))).map(|(node, _)| node);
-    let wanted = name.and_then(text).unwrap_or_else(|| "mpijob".to_owned());
-    let (verdict, how) = context.rename(wanted.trim_end_matches('-'), "metadata.name");
-    if let Some(name) = name {
-        context.outcomes.settle(name, verdict, "metadata.name", how);
-    }
-    if let Some((node, value)) = given(get("namespace")) {
-        match &context.options.namespace {
-            Some(_) => context.changed(node, "metadata.namespace", "`--namespace` replaces it"),
-            None => context.keep(node, "metadata.namespace", value),
-        }
-    }
-    for entry in get("labels").map_or(&[][..], Node::entries) {
-        let Some(value) = context.text(&entry.value) else { continue };
-        if entry.key == "kueue.x-k8s.io/queue-name" {
-            context.keep(&entry.value, field::SCHEDULING_LOCAL_QUEUE, value);
-        } else {
-            own_key(context, entry, "metadata.labels", value);
-        }
-    }
-    for entry in get("annotations").map_or(&[][..], Node::entries) {
-        let Some(value) = context.text(&entry.value) else { continue };
-        match entry.key.as_str() {
-            "kubectl.kubernetes.io/last-applied-configuration" => context.needless(&entry.value, "kubectl wrote it"),
-            _ => own_key(context, entry, "metadata.annotations", value),
-        }
-    }
-    if let Some(node) = node {
-        context.needless(node, "Kubernetes wrote it");
-    }
-}
-
-/// The note for a label that khorovod writes itself.
-const OWN: &str = "khorovod writes this key itself";
-
-/// Whether khorovod writes a label or an annotation with this key.
-fn owned(key: &str) -> bool {
-    let own = ["app.kubernetes.io/name", "app.kubernetes.io/component", "app.kubernetes.io/managed-by"];
-    own.contains(&key) || key.starts_with("khorovod.dev/")
-}
-
-/// Imports a label or an annotation, unless khorovod writes that key itself.
-fn own_key(context: &mut Context<'_>, entry: &Entry, to: &str, value: String) {
-    if owned(&entry.key) {
-        return context.lose(&entry.value, OWN);
-    }
-    context.spec.put_key(to, &entry.key, value, "");
-    context.kept(&entry.value, to);
+    pod::security_level(context);
 }
 
 /// Whether the new job has a gang, a queue or `suspend`. Then all its pods are one Indexed Job, and the first pod runs
@@ -245,7 +176,7 @@ fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
             for entry in node.get(key).map_or(&[][..], Node::entries) {
                 match entry.key.as_str() {
                     "sidecar.istio.io/inject" => context.needless(&entry.value, "khorovod disables sidecars itself"),
-                    name if owned(name) => context.lose(&entry.value, OWN),
+                    name if is_own(name) => context.lose(&entry.value, OWN),
                     _ => match lacks_pod {
                         Some(why) => context.lose(&entry.value, why),
                         None => on_pods(context, key, entry, leads),
@@ -257,12 +188,8 @@ fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
     }
 }
 
-/// Fields of a pod that become a patch: the spec has no such fields, and they do not affect the fields that khorovod
-/// sets.
-const BEYOND: &[&str] = &["dnsConfig", "hostAliases", "preemptionPolicy"];
-
 fn beyond(context: &mut Context<'_>, pod: &Node, leads: bool) {
-    for entry in pod.entries().iter().filter(|entry| BEYOND.contains(&entry.key.as_str())) {
+    for entry in pod.entries().iter().filter(|entry| pod::BEYOND.contains(&entry.key.as_str())) {
         match no_launcher_pod(context).filter(|_| leads) {
             Some(why) => context.lose(&entry.value, why),
             None => over_pods(context, "/spec", entry, entry.value.to_json(), leads),

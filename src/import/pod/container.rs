@@ -16,28 +16,20 @@ const PATCH: &str = "the spec has no field for it: set it with spec.patches";
 const CONTAINER: &str =
     "the spec has no field for it; spec.patches reaches it: the patch needs only the container's name and the field";
 
-/// Imports the fields of a container, except its image, command, resources and mounts. `leads` is true for the
-/// container of the launcher.
-pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
+/// Imports the fields of a container, except its image, command, resources and mounts. `from` is the name of its pods in
+/// comments. `leads` is true for a container whose command is already imported: that of the launcher.
+pub fn read(context: &mut Context<'_>, container: &Node, from: &str, leads: bool) {
     for entry in container.entries() {
         let node = &entry.value;
         match entry.key.as_str() {
             "name" => context.needless(node, "khorovod names the containers itself"),
             "imagePullPolicy" => policy(context, node),
-            "command" | "args" if !leads && only_waits(container) => {
-                context.needless(node, "khorovod's workers start sshd themselves");
-            }
-            "command" | "args" if !leads => {
-                context.lose(
-                    node,
-                    "khorovod's workers start sshd themselves; put anything else that this command does into the image",
-                );
-            }
+            "command" | "args" if !leads => worker_command(context, Some(container), node),
             "workingDir" => match context.text(node) {
                 Some(path) if path.starts_with('/') => once(context, node, field::WORKING_DIR, path.into()),
                 _ => context.lose(node, "it is not an absolute path"),
             },
-            "env" => env(context, node, if leads { "Launcher" } else { "Worker" }),
+            "env" => env(context, node, from),
             "envFrom" => env_from(context, node),
             "ports" => ports(context, node),
             "securityContext" => security(context, node),
@@ -51,6 +43,17 @@ pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
             "image" | "command" | "args" | "resources" | "volumeMounts" => {}
             _ => context.lose(node, CONTAINER),
         }
+    }
+}
+
+/// Records the outcome of the command, or the arguments, of a worker in which a launcher starts ranks over ssh.
+pub fn worker_command(context: &mut Context<'_>, container: Option<&Node>, node: &Node) {
+    match container.is_some_and(only_waits) {
+        true => context.needless(node, "khorovod's workers start sshd themselves"),
+        false => context.lose(
+            node,
+            "khorovod's workers start sshd themselves; put anything else that this command does into the image",
+        ),
     }
 }
 
@@ -114,53 +117,54 @@ fn policy(context: &mut Context<'_>, node: &Node) {
 
 /// Imports the list of a container's variables.
 pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
-    for (index, item) in list.items().iter().enumerate() {
+    let items = list.items();
+    for (index, item) in items.iter().enumerate() {
         let Some(name) = item.get("name").and_then(text) else {
             context.refuse(item, "a map with `name` and `value`");
             continue;
         };
-        let again = |other: &Node| other.get("name").and_then(text).as_ref() == Some(&name);
-        let is_before = |name: &str| {
-            list.items()[..index].iter().any(|other| other.get("name").and_then(text).as_deref() == Some(name))
+        let has = |items: &[Node], name: &str| {
+            items.iter().any(|other| other.get("name").and_then(text).as_deref() == Some(name))
         };
-        if list.items()[index + 1..].iter().any(again) {
+        if has(&items[index + 1..], &name) {
             context.lose(item, "a later entry of the same name replaces it, as in Kubernetes");
             continue;
         }
-        let taken = context.spec.get(field::ENV).and_then(|env| env.get(&name)).cloned();
-        let value = match (item.get("value").and_then(text), item.get("valueFrom")) {
-            (_, Some(from)) => match source(from) {
-                Some(value) => value,
-                None => {
-                    context.lose(item, "spec.env supports only Secrets, ConfigMaps and fields of the pod as sources");
-                    continue;
-                }
-            },
-            (value, None) => match kubelet_vars::literal(&value.unwrap_or_default(), is_before) {
-                Some(value) => json!(value),
-                None => {
-                    context.lose(item, kubelet_vars::REFERS);
-                    continue;
-                }
-            },
-        };
-        let to = format!("spec.env.{name}");
-        match taken {
-            Some(other) if other == value => context.kept(item, &to),
-            Some(_) => {
-                context
-                    .lose(item, "another entry of this name has another value, and spec.env is the same in all pods");
-            }
-            None => match &value {
-                Json::String(value) => pod::variable(context, item, &name, value, from),
-                _ => {
-                    context.spec.put_key(field::ENV, &name, value, from);
-                    context.kept(item, &to);
-                }
-            },
-        }
+        variable(context, item, &name, from, |name| has(&items[..index], name));
     }
     context.needless(list, "it is empty");
+}
+
+/// Imports an entry of a container's variables. `is_before` is whether the list has a variable before this one.
+pub fn variable(context: &mut Context<'_>, item: &Node, name: &str, from: &str, is_before: impl Fn(&str) -> bool) {
+    let taken = context.spec.get(field::ENV).and_then(|env| env.get(name)).cloned();
+    let value = match (item.get("value").and_then(text), item.get("valueFrom")) {
+        (_, Some(from)) => match source(from) {
+            Some(value) => value,
+            None => {
+                return context
+                    .lose(item, "spec.env supports only Secrets, ConfigMaps and fields of the pod as sources");
+            }
+        },
+        (value, None) => match kubelet_vars::literal(&value.unwrap_or_default(), is_before) {
+            Some(value) => json!(value),
+            None => return context.lose(item, kubelet_vars::REFERS),
+        },
+    };
+    let to = format!("spec.env.{name}");
+    match taken {
+        Some(other) if other == value => context.kept(item, &to),
+        Some(_) => {
+            context.lose(item, "another entry of this name has another value, and spec.env is the same in all pods");
+        }
+        None => match &value {
+            Json::String(value) => pod::variable(context, item, name, value, from),
+            _ => {
+                context.spec.put_key(field::ENV, name, value, from);
+                context.kept(item, &to);
+            }
+        },
+    }
 }
 
 /// Imports the source of a variable's value.
@@ -343,6 +347,7 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, main: Option<&Node>, leads: bo
             "imagePullPolicy" => context
                 .lose(node, "this is a field of containers, not of pods: it had no effect. Use spec.image.pullPolicy"),
             "securityContext" => security(context, node),
+            "resourceClaims" if !leads => pod::claims(context, node),
             "hostNetwork" if !leads => pod::host_network(context, node),
             "hostNetwork" | "dnsPolicy" => context.replaced(node, "spec.placement.hostNetwork sets it for all pods"),
             "imagePullSecrets" if context.spec.get(field::IMAGE_PULL_SECRETS).is_none() => {
