@@ -18,6 +18,8 @@ pub enum System {
     MpiJob,
     /// A PyTorchJob of Kubeflow's Training Operator, v1.
     PyTorchJob,
+    /// A TFJob of Kubeflow's Training Operator, v1.
+    TfJob,
     /// A TrainJob of Kubeflow Trainer, with or without its runtime.
     TrainJob,
     /// A JobSet.
@@ -35,6 +37,7 @@ impl System {
         Self::Ffdl,
         Self::MpiJob,
         Self::PyTorchJob,
+        Self::TfJob,
         Self::TrainJob,
         Self::JobSet,
         Self::Slurm,
@@ -45,6 +48,7 @@ impl System {
         match self {
             Self::MpiJob => Some("MPIJob"),
             Self::PyTorchJob => Some("PyTorchJob"),
+            Self::TfJob => Some("TFJob"),
             Self::TrainJob => Some("TrainJob"),
             Self::JobSet => Some("JobSet"),
             _ => None,
@@ -60,6 +64,7 @@ impl System {
             Self::Ffdl => "ffdl",
             Self::MpiJob => "mpijob",
             Self::PyTorchJob => "pytorchjob",
+            Self::TfJob => "tfjob",
             Self::TrainJob => "trainjob",
             Self::JobSet => "jobset",
             Self::Slurm => "slurm",
@@ -75,6 +80,7 @@ impl System {
             Self::Ffdl => "an FfDL manifest",
             Self::MpiJob => "an MPIJob of Kubeflow's MPI Operator",
             Self::PyTorchJob => "a PyTorchJob of Kubeflow's Training Operator",
+            Self::TfJob => "a TFJob of Kubeflow's Training Operator",
             Self::TrainJob => "a TrainJob of Kubeflow Trainer",
             Self::JobSet => "a JobSet",
             Self::Slurm => "a batch script for Slurm, or srun lines",

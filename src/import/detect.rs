@@ -80,7 +80,7 @@ fn objects(system: System, text: &str, whole: Span) -> String {
             "it is the output of a chart; import its values instead: `helm get values RELEASE`".to_owned()
         }
         _ => format!(
-            "it contains `kind: {kind}`, and of Kubernetes objects only an MPIJob, a PyTorchJob, a TrainJob and a JobSet can \
+            "it contains `kind: {kind}`, and of Kubernetes objects only an MPIJob, a PyTorchJob, a TFJob, a TrainJob and a JobSet can \
              be imported. For others, create a TrainingJob with `khorovod init`, and copy image, command and workers"
         ),
     }

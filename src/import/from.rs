@@ -9,4 +9,6 @@ pub mod mpi_job;
 pub mod openmpi;
 pub mod pytorch_job;
 pub mod slurm;
+pub mod tf_job;
 pub mod train_job;
+pub mod training_operator;

@@ -30,7 +30,7 @@ mod values;
 
 use codes::{BAD_VALUE, NOTHING};
 use context::Context;
-use from::{chart, ffdl, job_set, mpi_job, openmpi, pytorch_job, slurm, train_job};
+use from::{chart, ffdl, job_set, mpi_job, openmpi, pytorch_job, slurm, tf_job, train_job};
 use khorovod_compiler::problem::{Problem, Problems, Severity, Sources, Span};
 use khorovod_compiler::{Inputs, Keys, Text, pipeline};
 use pod::volumes;
@@ -84,6 +84,7 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
             System::Ffdl => ffdl::read(&values, &mut context),
             System::MpiJob => mpi_job::read(&values, &mut context),
             System::PyTorchJob => pytorch_job::read(&values, &mut context),
+            System::TfJob => tf_job::read(&values, &mut context),
             System::TrainJob => train_job::read(&values, &mut context),
             System::JobSet => job_set::read(&values, &mut context),
             System::Slurm => {}

@@ -122,7 +122,15 @@ fn what_is_no_job_is_told_what_it_is() {
     let place = place();
     for (text, message, hint) in [
         ("kind: Deployment\n", "this is `kind: Deployment`", "apply it with `kubectl apply`"),
-        ("kind: 'RayJob' # theirs\n", "this is `kind: RayJob`", "copy image, command and workers"),
+        ("kind: 'RayJob' # theirs\n", "this is `kind: RayJob`", "are in `workerGroupSpecs`"),
+        (
+            "name: a\nnum_nodes: 2\nresources: {accelerators: H100:8}\nrun: |\n  torchrun train.py\n",
+            "a file of SkyPilot",
+            "`num_nodes` is `workers.replicas`",
+        ),
+        ("import torchx.specs as specs\n\ndef train(): ...\n", "a file of torchx", "`workers: {replicas: 2, gpus: 8}`"),
+        ("[torchx:component]\nimage=a:1\n", "a file of torchx", "`launcher: torchrun`"),
+        ("kind: PaddleJob\n", "this is `kind: PaddleJob`", "copy image, command and workers"),
         (
             "kind: Service\n---\nkind: Secret\n",
             "2 documents is a TrainingJob; the first is `kind: Service`",
@@ -134,6 +142,14 @@ fn what_is_no_job_is_told_what_it_is() {
             "the spec that they were rendered from",
         ),
         ("kind: MPIJob\n", "kind: MPIJob", "`khorovod import mpijob job.yaml`"),
+        ("kind: \"PyTorchJob\"\n", "kind: PyTorchJob", "`khorovod import pytorchjob job.yaml`"),
+        (
+            "kind: ClusterTrainingRuntime\n---\nkind: TrainJob\n",
+            "`kind: ClusterTrainingRuntime`",
+            "`khorovod import trainjob job.yaml`",
+        ),
+        ("kind: TFJob\n", "kind: TFJob", "`khorovod import tfjob job.yaml`"),
+        ("kind: JobSet # ours\n", "kind: JobSet", "`khorovod import jobset job.yaml`"),
         ("#SBATCH -N 2\nsrun a\n", "no TrainingJob", "`khorovod import slurm job.yaml`"),
         ("worker: {number: 2}\nmaster: {}\n", "no TrainingJob", "`khorovod import stable-horovod job.yaml`"),
         ("image: a:1\nworkers: {replicas: 2}\n", "it has only fields of `spec`", "indent them below `spec:`"),

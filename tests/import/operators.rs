@@ -1,4 +1,4 @@
-//! PyTorchJobs, TrainJobs and JobSets: the report is true for each value of their files, and files that cannot be imported are
+//! PyTorchJobs, TFJobs, TrainJobs and JobSets: the report is true for each value of their files, and files that cannot be imported are
 //! refused with the next step.
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use serde_yaml::Value as Yaml;
 
 use super::{Case, cases, leaves, text};
 
-const SYSTEMS: &[System] = &[System::PyTorchJob, System::TrainJob, System::JobSet];
+const SYSTEMS: &[System] = &[System::PyTorchJob, System::TfJob, System::TrainJob, System::JobSet];
 
 /// The documents of a file, with aliases replaced by their values.
 fn documents(text: &str) -> Vec<Yaml> {
@@ -39,7 +39,8 @@ fn at<'v>(value: &'v mut Yaml, path: &str) -> Option<&'v mut Yaml> {
 fn with_change(documents: &[Yaml], index: usize, path: &str, change: fn(&mut Yaml)) -> String {
     let mut documents = documents.to_vec();
     change(at(&mut documents[index], path).unwrap_or_else(|| panic!("{path}")));
-    documents.iter().map(|document| format!("---\n{}", serde_yaml::to_string(document).unwrap())).collect()
+    let texts: Vec<String> = documents.iter().map(|document| serde_yaml::to_string(document).unwrap()).collect();
+    texts.join("---\n")
 }
 
 /// Another value of the same type.
@@ -178,6 +179,12 @@ fn what_cannot_be_imported_is_refused_with_the_next_step() {
             pytorch_job(run, "elasticPolicy: {minReplicas: 4, maxReplicas: 2}"),
             "`minReplicas` is above `maxReplicas`",
             "raise `maxReplicas`",
+        ),
+        (
+            System::TfJob,
+            "apiVersion: kubeflow.org/v1\nkind: TFJob\nspec: {tfReplicaSpecs: {PS: {}, Worker: {}}}\n".to_owned(),
+            "no parameter servers",
+            "MultiWorkerMirroredStrategy",
         ),
         (
             System::TrainJob,

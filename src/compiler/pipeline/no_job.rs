@@ -75,12 +75,17 @@ pub fn problem(text: &str, whole: Span, empty_stdin: Option<bool>) -> Problem {
     }
     let kinds = kinds(text, whole);
     match kinds.as_slice() {
-        [] if keys.is_some_and(|keys| keys.contains(&"spec")) => no_job(
+        [] if keys.as_ref().is_some_and(|keys| keys.contains(&"spec")) => no_job(
             message,
             first,
             "start it with `apiVersion: khorovod.dev/v1alpha1` and `kind: TrainingJob`; to merge it over a spec, use `--overlay`; to use it as values of a Helm chart, run `helm template CHART -f values.yaml | khorovod post-render`",
         ),
-        [] => no_job(message, first, start),
+        [] => match other_tool(text, keys.as_deref().unwrap_or_default()) {
+            Some((tool, hint)) => {
+                no_job(&format!("this looks like a file of {tool}, and there is no TrainingJob in it"), first, hint)
+            }
+            None => no_job(message, first, start),
+        },
         // A TrainingJob with another API group, such as that of the Kubeflow Training Operator.
         [(kind, place), ..] if *kind == job::KIND => no_job(
             "this TrainingJob does not have khorovod's `apiVersion`",
@@ -94,6 +99,8 @@ pub fn problem(text: &str, whole: Span, empty_stdin: Option<bool>) -> Problem {
             };
             let hint = if text.contains(RENDERED) {
                 "khorovod rendered these objects: give the spec that they were rendered from"
+            } else if kind.starts_with("Ray") {
+                "Ray starts the ranks in a cluster of its own: put the training function into a program that torchrun can start, and create a TrainingJob with `khorovod init`; image, GPUs and the number of workers are in `workerGroupSpecs`"
             } else if TRAINERS.contains(kind) {
                 "create a TrainingJob with `khorovod init`, and copy image, command and workers; the page \"Frequently asked questions\" of the documentation describes the other fields"
             } else {
@@ -126,6 +133,25 @@ fn are_spec_fields(keys: &[&str]) -> bool {
         }
     });
     keys.iter().all(|key| known.contains(key)) && ["image", "workers"].iter().any(|key| keys.contains(key))
+}
+
+/// The name of another tool whose file a text may be, and how its fields are written in a TrainingJob.
+fn other_tool(text: &str, keys: &[&str]) -> Option<(&'static str, &'static str)> {
+    let has = |key: &str| keys.contains(&key);
+    if has("run") && ["num_nodes", "resources", "setup"].iter().any(|key| has(key)) {
+        return Some((
+            "SkyPilot",
+            "create a TrainingJob with `khorovod init`: `run` is `command`, without the launcher and its options; `num_nodes` is `workers.replicas`; `resources: {accelerators: H100:8}` is `workers.gpus: 8`; `envs` is `env`; `file_mounts` are entries of `storage`; what `setup` installs belongs in the image",
+        ));
+    }
+    let is_torchx = |line: &str| {
+        let code = ["import torchx", "from torchx"].iter().any(|start| line.starts_with(start));
+        code || ["[torchx:", "[component:", "[cli:run]"].iter().any(|start| line.starts_with(start))
+    };
+    text.lines().any(is_torchx).then_some((
+        "torchx",
+        "create a TrainingJob with `khorovod init`: `torchx run dist.ddp -j 2x8 --script train.py` is `workers: {replicas: 2, gpus: 8}`, `launcher: torchrun` and `command: [python, train.py]`",
+    ))
 }
 
 /// The kinds of the documents that have one, and their spans.

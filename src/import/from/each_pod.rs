@@ -127,7 +127,9 @@ pub fn image(context: &mut Context<'_>, node: Option<&Node>, from: &str) {
         (None, None) => {}
         (Some(_), node) => {
             context.image("", "");
-            node.into_iter().for_each(|node| context.changed(node, field::IMAGE, "`--image` replaces it"));
+            if let Some(node) = node {
+                context.changed(node, field::IMAGE, "`--image` replaces it");
+            }
         }
         (None, Some(node)) => {
             context.image(&name.unwrap_or_default(), from);
@@ -146,6 +148,10 @@ pub fn template(context: &mut Context<'_>, pods: &Pods<'_>) {
     }
     container::volumes(context, pods.pod, pods.container, false);
     if let Some(pod) = pods.pod {
+        if let Some(node) = pod.get("schedulingGroup") {
+            let why = "write `gang: native` in spec.scheduling, and render with `--kube-version 1.36` or newer";
+            context.lose(node, why);
+        }
         for entry in pod.entries().iter().filter(|entry| pod::BEYOND.contains(&entry.key.as_str())) {
             context.spec.patch(&json!({"kind": "Pod"}), "/spec", &entry.key, entry.value.to_json());
             context.kept(&entry.value, field::PATCHES);
@@ -161,7 +167,7 @@ pub fn template(context: &mut Context<'_>, pods: &Pods<'_>) {
 fn rendezvous(context: &mut Context<'_>, container: &Node) {
     let values = values(container.get("env"));
     let is_port = |number: &str| {
-        ["23456", "29400", "29500"].contains(&number)
+        ["2222", "23456", "29400", "29500"].contains(&number)
             || values.iter().any(|(name, value)| name.ends_with("MASTER_PORT") && value == number)
     };
     for port in container.get("ports").map_or(&[][..], Node::items) {

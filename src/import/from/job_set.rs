@@ -32,7 +32,7 @@ pub struct Replicated<'n> {
     line: Option<String>,
 }
 
-/// What starts the ranks, if a replicated Job does it for the pods of another one.
+/// The programs with which one replicated Job starts ranks in the pods of another one.
 const OVER_SSH: &[&str] = &["mpirun", "mpiexec", "horovodrun", "deepspeed"];
 
 impl<'n> Replicated<'n> {

@@ -7,10 +7,11 @@ use serde_json::Value as Json;
 
 use crate::context::{Context, text};
 use crate::field;
-use crate::from::each_pod::{self, Pods, Words};
+use crate::from::each_pod::{self, Words};
+use crate::from::training_operator::{self, Replicas};
 use crate::launch::World;
 use crate::launch::each_pod::Start;
-use crate::manifest::{self, run_policy};
+use crate::manifest;
 use crate::pod;
 use khorovod_compiler::yaml::Node;
 
@@ -20,13 +21,6 @@ const LONG: &[(&str, &str)] =
 
 /// The name of the container that trains.
 const MAIN: &str = "pytorch";
-
-/// A replica type: its spec, its pods, and their number.
-struct Replicas<'n> {
-    spec: &'n Node,
-    pods: Pods<'n>,
-    count: u32,
-}
 
 /// Imports the job.
 pub fn read(job: &Node, context: &mut Context<'_>) {
@@ -39,20 +33,13 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     manifest::kind(job, context);
     manifest::metadata(job.get("metadata"), "pytorchjob", context);
     let spec = job.get("spec");
-    let all = replicas(spec, context);
-    // Workers come first: if the pods differ, most of them are workers.
+    let all = training_operator::replicas(spec, "pytorchReplicaSpecs", &["Worker", "Master"], MAIN, context);
     let Some(main) = all.iter().find(|replicas| replicas.count > 0) else {
         let span = spec.map_or(job.span, |spec| spec.span);
         let hint = "add `spec.pytorchReplicaSpecs.Master` or `.Worker`, with a container";
         return context.refuse_at(span, "the PyTorchJob has no pods", hint);
     };
-    let policy = spec.and_then(|spec| spec.get("runPolicy"));
-    for entry in policy.map_or(&[][..], Node::entries) {
-        run_policy::field(context, &entry.key, &entry.value);
-    }
-    if let Some(node) = policy.and_then(|policy| policy.get("cleanPodPolicy")) {
-        context.needless(node, "all workers end with the run, and their logs stay until the Job is deleted");
-    }
+    training_operator::policy(spec, context);
     let gpus = main.pods.field("resources").map_or(0, |node| pod::resources(context, node));
     let pods = all.iter().map(|replicas| replicas.count).fold(0, u32::saturating_add);
     let elastic = spec.and_then(|spec| spec.get("elasticPolicy"));
@@ -60,8 +47,7 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     let processes = [named, elastic.and_then(|elastic| elastic.get("nProcPerNode"))];
     let number = processes.iter().flatten().find_map(|node| text(node)?.parse::<u32>().ok());
     let slots = number.unwrap_or(gpus).max(1);
-    let counted: Vec<String> = all.iter().map(|replicas| format!("{}.replicas", replicas.pods.name)).collect();
-    let world = World { pods, from: counted.join(" + "), without_launcher: None, gpus: slots };
+    let world = training_operator::world(&all, slots);
     command(main, &world, number, context);
     let from = if number.is_some() { "nprocPerNode" } else { "one process" };
     each_pod::slots(context, slots, gpus, from);
@@ -69,31 +55,9 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     if let Some(node) = elastic {
         elastic_policy(node, pods, context);
     }
-    each_pod::image(context, main.pods.field("image"), main.pods.name);
-    each_pod::template(context, &main.pods);
-    for other in all.iter().filter(|other| !std::ptr::eq(*other, main)) {
-        each_pod::alike(context, &other.pods, &main.pods);
-    }
-    for replicas in &all {
-        around(replicas, pods, context);
-    }
+    training_operator::pods(&all, main, pods, context);
     manifest::rest(job, context);
-    pod::security_level(context);
     context.spec.shorten(LONG);
-}
-
-/// The replica types in the order Worker, Master. The operator accepts their names in any case.
-fn replicas<'n>(spec: Option<&'n Node>, context: &mut Context<'_>) -> Vec<Replicas<'n>> {
-    let specs = spec.and_then(|spec| spec.get("pytorchReplicaSpecs")).map_or(&[][..], Node::entries);
-    let mut all = Vec::new();
-    for name in ["Worker", "Master"] {
-        let Some(entry) = specs.iter().find(|entry| entry.key.eq_ignore_ascii_case(name)) else { continue };
-        let number = entry.value.get("replicas");
-        let count = number.map_or(Some(1), |node| context.count(node)).unwrap_or(1);
-        let pods = Pods::new(name, entry.value.get("template"), &[MAIN]);
-        all.push(Replicas { spec: &entry.value, pods, count });
-    }
-    all
 }
 
 fn command(main: &Replicas<'_>, world: &World, processes: Option<u32>, context: &mut Context<'_>) {
@@ -133,10 +97,10 @@ fn elastic_policy(node: &Node, pods: u32, context: &mut Context<'_>) {
                 match (kept, text(value)) {
                     (Some(kept), Some(given)) if kept == given => context.kept(value, to),
                     (Some(_), _) => {
-                        context.changed(value, to, "the number of workers at the start is between the bounds")
+                        context.changed(value, to, "the number of workers at the start is between the bounds");
                     }
                     (None, _) => {
-                        context.changed(value, field::WORKERS_REPLICAS, "both bounds are equal: the number is fixed")
+                        context.changed(value, field::WORKERS_REPLICAS, "both bounds are equal: the number is fixed");
                     }
                 }
             }
@@ -162,33 +126,5 @@ fn max_restarts(node: &Node, context: &mut Context<'_>) {
         Some(retries) if retries == u64::from(count) => context.kept(node, field::LIFECYCLE_RETRIES),
         Some(_) => context.changed(node, field::LIFECYCLE_RETRIES, "`backoffLimit` is the limit of both"),
         None => context.keep(node, field::LIFECYCLE_RETRIES, count.min(1000)),
-    }
-}
-
-/// Imports the fields of a replica spec that are not in its template.
-fn around(replicas: &Replicas<'_>, pods: u32, context: &mut Context<'_>) {
-    if let Some(node) = replicas.spec.get("replicas") {
-        match pods == replicas.count {
-            true => context.kept(node, field::WORKERS_REPLICAS),
-            false => context.changed(node, field::WORKERS_REPLICAS, &format!("{pods} workers, the master included")),
-        }
-    }
-    let Some(node) = replicas.spec.get("restartPolicy") else { return };
-    let is_limited = context.spec.get(field::LIFECYCLE_RETRIES).is_some();
-    match text(node).as_deref() {
-        Some("Never") if !is_limited => context.keep(node, field::LIFECYCLE_RETRIES, 0),
-        Some("ExitCode") => {
-            let why =
-                "the exit codes 1 to 127 ended the job at once; torchrun does not pass on the exit codes of ranks";
-            context.lose(node, why);
-        }
-        Some("OnFailure" | "Always" | "Never") if is_limited => {
-            context.replaced(node, "spec.lifecycle.retries is the number of retries")
-        }
-        Some("OnFailure" | "Always") => {
-            let how = "a failed pod started again without limit; now all ranks start again, three times by default";
-            context.changed(node, field::LIFECYCLE_RETRIES, how);
-        }
-        _ => context.refuse(node, "OnFailure, Always, Never or ExitCode"),
     }
 }

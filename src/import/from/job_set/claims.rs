@@ -54,13 +54,10 @@ fn claim(context: &mut Context<'_>, template: &Node, mount: &Node, name: &str) {
     }
     let from = context.outcomes.path(template).to_owned();
     context.spec.push(field::STORAGE, item, &from);
-    for node in [
-        template.get("metadata").and_then(|node| node.get("name")),
-        size_of(template),
-        get("storageClassName"),
-        get("accessModes"),
-    ] {
-        node.into_iter().for_each(|node| context.kept(node, field::STORAGE));
+    let name = template.get("metadata").and_then(|node| node.get("name"));
+    let held = [name, size_of(template), get("storageClassName"), get("accessModes")];
+    for node in held.into_iter().flatten() {
+        context.kept(node, field::STORAGE);
     }
     context.lose(
         template,

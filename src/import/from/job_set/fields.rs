@@ -50,7 +50,7 @@ fn failure(context: &mut Context<'_>, node: &Node) {
     }
 }
 
-/// What a replicated Job becomes.
+/// The part of the new job that a replicated Job becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Workers of the new job, whose number this is.
@@ -95,7 +95,7 @@ pub fn job(context: &mut Context<'_>, replicated: &Replicated<'_>, role: Role) {
             }
             "parallelism" | "completions" => number(context, value, role),
             key if role == Role::Other && key != "template" => {
-                context.lose(value, "these pods are not part of the new job")
+                context.lose(value, "these pods are not part of the new job");
             }
             "completionMode" => context.needless(value, "the Job of khorovod is indexed"),
             "backoffLimit" if context.spec.get(field::LIFECYCLE_RETRIES).is_some() => {
