@@ -46,7 +46,11 @@ export class ImportDialog {
       "dialog",
       { id: "import", "aria-labelledby": "import-title" },
       h("h2", { id: "import-title" }, "Import"),
-      h("p", {}, "Paste Helm values, an MPIJob, an FfDL manifest or a Slurm script. It stays in this page."),
+      h(
+        "p",
+        {},
+        "Paste Helm values, an MPIJob, PyTorchJob, TFJob, TrainJob or JobSet, an FfDL manifest or a Slurm script. It stays in this page.",
+      ),
       h("label", { for: "import-file" }, "File to import"),
       this.file,
       h("label", { for: "import-system" }, "System"),

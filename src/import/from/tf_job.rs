@@ -33,8 +33,8 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
         let hint = "change the program to MultiWorkerMirroredStrategy, and remove `PS`";
         return context.refuse_at(entry.key_span, "khorovod starts no parameter servers", hint);
     }
-    let names = ["Worker", "Chief", "Master"];
-    let all = training_operator::replicas(spec, "tfReplicaSpecs", &names, "tensorflow", context);
+    let types = ["Worker", "Chief", "Master"];
+    let all = training_operator::replicas(spec, "tfReplicaSpecs", &types, "tensorflow", context);
     let Some(main) = all.iter().find(|replicas| replicas.count > 0) else {
         let span = spec.map_or(job.span, |spec| spec.span);
         let hint = "add `spec.tfReplicaSpecs.Chief` or `.Worker`, with a container";

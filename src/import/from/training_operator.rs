@@ -73,7 +73,11 @@ fn around(replicas: &Replicas<'_>, pods: u32, context: &mut Context<'_>) {
         match pods == replicas.count {
             true => context.kept(node, field::WORKERS_REPLICAS),
             false => {
-                context.changed(node, field::WORKERS_REPLICAS, &format!("{pods} workers, the master or chief included"))
+                context.changed(
+                    node,
+                    field::WORKERS_REPLICAS,
+                    &format!("{pods} workers, the master or chief included"),
+                );
             }
         }
     }
