@@ -21,11 +21,12 @@ use declare::TrainingJob;
 use read::suggestions::FieldIndex;
 use read::{Field, Reader};
 
+pub use declare::scalars::meant_quantity;
 pub use read::edits::Texts;
 pub use read::refuse_ambiguous;
 pub use read::suggestions::{alternatives, nearest};
 pub(crate) use rules::field;
-pub use rules::{Case, key, owns_variable, reserved, spares};
+pub use rules::{Case, POD_SECURITY_LEVEL, key, owns_variable, reserved, spares};
 pub use secrets::{looks_secret, may_be_secret};
 pub use types::spec::Spec;
 pub use types::target::Facts;

@@ -5,6 +5,7 @@
 
 mod claim;
 mod config_map;
+pub mod field_types;
 pub mod job;
 pub mod meta;
 mod network_policy;

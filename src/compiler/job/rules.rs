@@ -38,6 +38,7 @@ use crate::yaml::Node;
 
 pub use conflicts::spares;
 pub use environment::owns_variable;
+pub use network::POD_SECURITY_LEVEL;
 pub use storage::reserved;
 
 /// The input of a rule: the document, the fields that were read, and the resolved spec.

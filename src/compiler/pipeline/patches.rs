@@ -1,9 +1,10 @@
 //! Checks `spec.patches` against the objects of a job: each patch must select an object, and must not make an object invalid. See
 //! [`check`], which runs on a valid job before anything is rendered.
 
-mod field_names;
+mod fields;
 mod fixed_fields;
 mod frozen;
+mod level;
 mod structure;
 
 use serde_json::Value as Json;
@@ -15,7 +16,7 @@ use crate::job::valid::{Patch, Spec};
 use crate::kubernetes::strategic::Type;
 use crate::kubernetes::{self, Object, strategic};
 use crate::plan::Document;
-use crate::problem::{Problem, codes};
+use crate::problem::{Problem, Severity, codes};
 use crate::yaml::{Entry, Kind, Node};
 
 codes! {
@@ -28,7 +29,8 @@ codes! {
     /// A patch that would make its object invalid
     ///
     /// A patch is a strategic merge patch, as in `kubectl patch` and Kustomize. Write only what you add or change:
-    /// - Maps are merged, and a field that is `null` is removed. A map must remain a map, and a list must remain a list.
+    /// - Maps are merged, and a field that is `null` is removed. A map must remain a map, and a list must remain a list. Each value has
+    ///   the type that it has in Kubernetes: `"60"` is a string, and `60` is a number.
     /// - Items of `containers`, `initContainers`, `volumes` and `env` are merged by their `name`, those of `volumeMounts` by
     ///   their `mountPath`, and those of `ports` by their port. All other items remain. A new container needs an `image`.
     ///   `$patch: delete` in an item deletes it.
@@ -48,10 +50,11 @@ codes! {
     /// only its `name` and the fields that you add or change.
     Warning COPIED_FIELD = "copied-field";
 
-    /// A field of a patch that Kubernetes does not have
+    /// A field or a word of a patch that Kubernetes does not have
     ///
     /// Kubernetes checks the fields of the objects, not of the patch: `kubectl apply` refuses an object with a misspelt field, and other
-    /// clients drop the field. The hint names the field that is most similar.
+    /// clients drop the field. The hint names the field that is most similar, or the words that the field takes. A newer Kubernetes may
+    /// have more of both.
     Warning UNKNOWN_PATCH_FIELD = "unknown-patch-field";
 
     /// A container that keeps a Job from completing
@@ -82,7 +85,8 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
     let mut objects: Vec<_> = output.objects().iter().map(|object| (object, kubernetes::json(object))).collect();
     for (patch, node) in patches.iter().zip(written) {
         let body = node.get("patch");
-        let (mut is_used, mut error, mut copy, mut lasting, mut misspelt) = (false, None, None, None, None);
+        let (mut is_used, mut error, mut copy, mut lasting) = (false, None, None, None);
+        let mut of_fields: Vec<Problem> = Vec::new();
         if let Some((span, name)) = body.and_then(|body| frozen::find_run(body, &plan.spec.name)) {
             let message = format!("the patch contains `{name}`, which belongs to one run");
             let hint = "remove it: the next run has other names. Items of `volumes`, `containers` and `env` merge by `name`, so a \
@@ -92,10 +96,17 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
         for (object, whole) in &mut objects {
             let kind = if patch.kind.as_deref() == Some("Pod") { "Pod" } else { object.kind };
             for part in kubernetes::patched_parts(patch, object, whole) {
+                if !is_used && let Some(body) = body {
+                    level::check(body, spec, &mut of_fields);
+                }
                 is_used = true;
-                // If this patch has an error, it is not applied, so that the next patch is checked against valid
-                // objects.
-                let Some(body) = body.filter(|_| error.is_none()) else { continue };
+                let found = body.map_or_else(Vec::new, |body| fields::check(body, kind));
+                let is_new =
+                    |problem: &Problem| of_fields.iter().all(|known| known.labels[0].span != problem.labels[0].span);
+                let found: Vec<Problem> = found.into_iter().filter(is_new).collect();
+                of_fields.extend(found);
+                // After an error, the objects are as if the patch were not in the spec, so that the next patch is checked alone.
+                let Some(body) = body.filter(|_| error.is_none() && !any_error(&of_fields)) else { continue };
                 kubernetes::apply_with(patch, kind, part, |part, of, change| {
                     let before = part.clone();
                     strategic::merge(part, change, of);
@@ -103,19 +114,19 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
                         .or_else(|| fixed_fields::find_change(body, &before, part, kind));
                     copy = copy.take().or_else(|| frozen::find_copy(body, &before, of));
                     lasting = lasting.take().or_else(|| find_lasting(body, &before, of));
-                    misspelt = misspelt.take().or_else(|| field_names::find_misspelt(body, of));
                     if error.is_some() {
                         *part = before;
                     }
                 });
             }
         }
-        if error.is_some() {
-            (copy, lasting, misspelt) = (None, None, None);
+        if error.is_some() || any_error(&of_fields) {
+            (copy, lasting) = (None, None);
+            of_fields.retain(|problem| problem.code.severity == Severity::Error);
         }
         problems.extend(error);
         problems.extend(lasting);
-        problems.extend(misspelt);
+        problems.extend(of_fields);
         if let Some(body) = body.filter(|body| is_empty(body, problems)) {
             let problem = Problem::new(&UNUSED_PATCH, body.span, "the patch is empty, so it changes nothing");
             problems.push(problem.hint("remove it, or write the fields that it sets"));
@@ -129,8 +140,11 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
     }
 }
 
-/// Whether a patch is an empty map. A map that is empty because its invalid keys were left out does not count:
-/// `problems` has their problems.
+fn any_error(problems: &[Problem]) -> bool {
+    problems.iter().any(|problem| problem.code.severity == Severity::Error)
+}
+
+/// Whether a patch is an empty map, and not one whose keys are invalid.
 fn is_empty(body: &Node, problems: &[Problem]) -> bool {
     matches!(&body.kind, Kind::Map(entries) if entries.is_empty())
         && !problems.iter().any(|problem| problem.labels.iter().any(|label| label.span.within(body.span)))

@@ -112,6 +112,22 @@ impl Search<'_> {
         if let Some(key) = dns {
             return Some(self.change(path, key, "by which the other pods find it", "remove it"));
         }
+        let others = [
+            (
+                "hostNetwork",
+                "on which the DNS policy and the ports of the job depend",
+                "remove it, and set `placement.hostNetwork: true`, which applies to all pods of the job",
+            ),
+            (
+                "restartPolicy",
+                "on which the retries of the job depend",
+                "remove it; `lifecycle.retries` sets the attempts",
+            ),
+        ];
+        let other = others.into_iter().find(|(key, ..)| fields.get(*key).unwrap_or(&Json::Null) != &after[*key]);
+        if let Some((key, why, hint)) = other {
+            return Some(self.change(path, key, why, hint));
+        }
         let own = ["containers", "initContainers"].into_iter().flat_map(|list| {
             items(fields.get(list)).filter(|container| runs_scripts(container)).map(move |container| (list, container))
         });
