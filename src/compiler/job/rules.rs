@@ -21,6 +21,7 @@ mod lifecycle;
 mod literal_words;
 mod names;
 mod network;
+mod scripts;
 mod size;
 mod storage;
 mod topology;
@@ -112,6 +113,7 @@ const RULES: &[Rule] = &[
     topology::check,
     claims::check,
     lifecycle::check,
+    scripts::check,
     size::check,
 ];
 
@@ -138,6 +140,7 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
         topology::CODES,
         claims::CODES,
         lifecycle::CODES,
+        scripts::CODES,
         size::CODES,
     ]
     .into_iter()

@@ -27,6 +27,12 @@ codes! {
     /// minimum is `1Mi`.
     Error FEW_BYTES = "few-bytes";
 
+    /// No processor or no memory
+    ///
+    /// Kubernetes reads a limit of 0 as no limit, and a request of 0 as no request: the pod would be the first that a node
+    /// with little memory kills. Leave the field out to request nothing on purpose.
+    Error ZERO_RESOURCE = "zero-resource";
+
     /// More processors than a node has
     ///
     /// `cpu` counts processors. `64G` is 64 thousand million processors, and `64000` is not `64000m`, which is 64
@@ -69,7 +75,11 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
         Kind::List(items) => items.iter().for_each(|item| few_bytes(item, problems)),
         Kind::Map(entries) => {
             for entry in entries {
-                few_bytes(&entry.value, problems);
+                // A request of 0 is a statement of its own.
+                if entry.key != "requests" {
+                    few_bytes(&entry.value, problems);
+                }
+                problems.extend(zero(&entry.key, &entry.value));
                 problems.extend(many_cpus(&entry.key, &entry.value));
                 let (name, Kind::Scalar { text, .. }) = (entry.key.as_str(), &entry.value.kind) else { continue };
                 if !matches!(name, "memory" | "shm" | "ephemeralStorage" | "size" | "fusionThreshold") {
@@ -91,6 +101,17 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
             }
         }
     }
+}
+
+fn zero(name: &str, value: &Node) -> Option<Problem> {
+    let is_zero = Quantity::parse(value.written()?)?.milli() == 0;
+    if !is_zero || !matches!(name, "cpu" | "memory" | "shm" | "ephemeralStorage" | "ephemeral-storage") {
+        return None;
+    }
+    let problem =
+        Problem::new(&ZERO_RESOURCE, value.span, format!("`{name}` is 0, which Kubernetes reads as no limit"));
+    let example = if name == "cpu" { "4" } else { "64Gi" };
+    Some(problem.hint(format!("write `{name}: {example}`, or remove `{name}`")))
 }
 
 /// The maximum number of CPUs that a field may request. No node has more.
