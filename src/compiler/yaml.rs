@@ -7,6 +7,7 @@
 pub mod flow;
 mod merge;
 mod node;
+mod pasted;
 pub mod path;
 mod reader;
 mod scalar;
@@ -16,6 +17,7 @@ pub mod writer;
 
 pub use merge::{merge, set};
 pub use node::{Entry, Kind, Node};
+pub use pasted::{Sign, find_sign};
 pub use reader::{CODES, Unreadable, parse};
 pub use scalar::{Scalar, Trap};
 pub use stream::{Piece, document_at, ends_line, pieces};

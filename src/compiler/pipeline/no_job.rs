@@ -55,6 +55,10 @@ pub fn problem(text: &str, whole: Span, empty_stdin: Option<bool>) -> Problem {
     if text.trim().is_empty() {
         return no_job("the input is empty", first, start);
     }
+    if let Some(sign) = yaml::find_sign(text) {
+        let span = Span { start: sign.at.start, end: sign.at.end, ..whole };
+        return no_job(&format!("the input is not a TrainingJob: it seems to be {}", sign.what), span, sign.hint);
+    }
     if let Some(at) = text.find("- apiVersion:").filter(|_| text.contains("kind: TrainingJob"))
         && text[..at].lines().all(|line| line.trim().is_empty() || line.starts_with(['#', '-']))
         && (at == 0 || text[..at].ends_with('\n'))

@@ -311,6 +311,15 @@ impl<'t> TreeBuilder<'t, '_> {
             self.problems.push(problem);
             return None;
         };
+        if *plain && (text.starts_with("//") || text.starts_with("/*")) {
+            self.has_unreadable_key = true;
+            let end = node.span.start + text.split('"').next().unwrap_or_default().trim_end().len();
+            let span = Span { end: end.min(node.span.end), ..node.span };
+            let problem =
+                Problem::new(&SYNTAX, span, "YAML syntax error: this is not a comment, but a part of the next key");
+            self.problems.push(problem.hint("a comment begins with `#`: replace `//`, and remove `/*` and `*/`"));
+            return None;
+        }
         if *plain && text == "<<" {
             let problem = Problem::new(&MERGE_KEY, node.span, "merge keys (`<<`) are not supported");
             self.problems.push(problem.hint("write the keys in this map"));

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use granit_parser::ErrorKind;
 
+use super::pasted;
+
 /// The likely cause of a syntax error.
 pub struct Mistake {
     /// The byte range of the mistake in the document.
@@ -21,6 +23,28 @@ pub fn locate_mistake(text: &str, before: &str, kind: &ErrorKind) -> Option<Mist
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default();
     let found = |at: Range<usize>, label: String, hint: &str| Some(Mistake { at, label, hint: hint.to_owned() });
+    if let Some(sign) = pasted::find_sign(text) {
+        return found(sign.at, format!("this seems to be {}", sign.what), sign.hint);
+    }
+    let own = pasted::slashes_in(line).map(|at| start + at.start..start + at.end);
+    let last = text[..start].lines().rfind(|line| !line.trim().is_empty()).and_then(|last| {
+        let at = text[..start].rfind(last)?;
+        pasted::slashes_in(last).map(|range| at + range.start..at + range.end)
+    });
+    if let Some(at) = own.or(last) {
+        return found(
+            at,
+            "not a comment in YAML".to_owned(),
+            "a comment begins with `#`: replace `//`, and remove `/*` and `*/`",
+        );
+    }
+    if line.trim() == "..." {
+        return found(
+            start..start + line.len(),
+            "lines seem to be left out here".to_owned(),
+            "write the lines that belong here",
+        );
+    }
     if line.starts_with("```") {
         return found(start..start + 3, "Markdown".to_owned(), "remove the lines with backticks around the spec");
     }

@@ -206,6 +206,10 @@ impl<'n> Reader<'n, '_> {
             _ => None,
         };
         match &node.kind {
+            Kind::Scalar { text, plain: true } if text.contains(" //") => {
+                let meant = text.replacen(" //", " #", 1);
+                problem.hint(format!("a comment begins with `#`: write `{meant}`")).fix(node.span, meant)
+            }
             Kind::Scalar { text, plain: false } if is_quoted(text, expected) => {
                 problem.hint("remove the quotes: they turn the value into a string").fix(node.span, text)
             }
