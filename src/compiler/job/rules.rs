@@ -21,6 +21,7 @@ mod lifecycle;
 mod literal_words;
 mod names;
 mod network;
+mod progress;
 mod scripts;
 mod size;
 mod storage;
@@ -113,6 +114,7 @@ const RULES: &[Rule] = &[
     topology::check,
     claims::check,
     lifecycle::check,
+    progress::check,
     scripts::check,
     size::check,
 ];
@@ -140,6 +142,7 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
         topology::CODES,
         claims::CODES,
         lifecycle::CODES,
+        progress::CODES,
         scripts::CODES,
         size::CODES,
     ]

@@ -107,6 +107,10 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
             "Endpoint" if !text.contains("://") && has_form::<T>(&format!("http://{text}")) => {
                 Some(WayOut::Say(format!("write `https://{text}`, or `http://{text}` without TLS")))
             }
+            "ProgressPattern" => Some(match text.replace("(?<step", "(?P<step").replace("(?<epoch", "(?P<epoch") {
+                python if python != text && has_form::<T>(&python) => WayOut::Write(python),
+                _ => WayOut::Say("put the digits of the step into parentheses, as in `step (\\d+)`".to_owned()),
+            }),
             // All characters are points.
             "FileName" if text.bytes().all(|byte| byte == b'.') => None,
             "FileName" if text.contains('/') => Some(WayOut::Say(FLAT_FILES.to_owned())),

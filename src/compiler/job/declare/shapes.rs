@@ -178,7 +178,10 @@ macro_rules! choice {
                         );
                         problem = match $crate::job::read::suggestions::word(other, WORDS) {
                             Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(node.span, near),
-                            None => problem.hint(format!("it takes {}", $crate::job::read::suggestions::alternatives(WORDS))),
+                            None => match $crate::job::read::suggestions::in_full(&reader.path(), other) {
+                                Some((hint, _)) => problem.hint(hint),
+                                None => problem.hint(format!("it takes {}", $crate::job::read::suggestions::alternatives(WORDS))),
+                            },
                         };
                         reader.push(problem);
                         None

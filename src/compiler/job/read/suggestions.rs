@@ -290,6 +290,8 @@ pub fn in_full(path: &str, text: &str) -> Option<(String, Option<String>)> {
         "emptyDir" => "emptyDir: {}".to_owned(),
         "hostPath" => one("hostPath", "path"),
         "env" => format!("env: {{{}}}", assigned(text)?),
+        "progress" if text.starts_with('/') => one("progress", "file"),
+        "progress" if text.contains('(') => one("progress", "pattern"),
         "code" => return Some((NO_FOLDERS.to_owned(), None)),
         "s3" => {
             let (bucket, prefix) = text.strip_prefix("s3://")?.split_once('/').unwrap_or_default();

@@ -2,6 +2,8 @@
 
 use super::cluster::KUBE_VERSION;
 use super::{Case, key};
+use crate::job::declare;
+use crate::job::read::suggestions::nearest;
 use crate::job::types::KubeVersion;
 use crate::job::types::spec::{Placer, Topology};
 use crate::problem::{Problem, codes};
@@ -14,10 +16,35 @@ codes! {
     /// places parts of a job. For `rankOrder`, the pods need the permission to read nodes. They get it only without `--target`, with
     /// `security.apiAccess`, and without `lifecycle.keepWorkers`. The levels `zone` and `region` do not need this permission.
     Error TOPOLOGY = "topology";
+
+    /// A level that is probably a misspelt word
+    ///
+    /// A level of `placement.topology` is one of the words `host`, `nvlink`, `rack`, `block`, `zone` and `region`, or the label of
+    /// nodes. Another word is also the name of a label, and the pods stay Pending if no node has it. If nodes have this label, you can
+    /// ignore the warning.
+    Warning TOPOLOGY_LEVEL = "topology-level";
+}
+
+/// The words for levels.
+const WORDS: &[&str] = &["host", "nvlink", "rack", "block", "zone", "region"];
+
+fn misspelt_levels(given: &declare::Topology, problems: &mut Vec<Problem>) {
+    let orders = given.rank_order.iter().flat_map(|levels| &levels.value);
+    let slices = given.slices.iter().filter_map(|slices| slices.required.as_ref());
+    for level in given.required.iter().chain(&given.preferred).chain(slices).chain(orders) {
+        let word = level.0.as_str();
+        let is_word = word.bytes().all(|byte| byte.is_ascii_alphabetic()) && !WORDS.contains(&word);
+        if let Some(near) = nearest(word, WORDS.iter().copied()).filter(|_| is_word) {
+            let message = format!("`{word}` is none of the words for levels, so it is the label `{word}` of nodes");
+            let problem = Problem::new(&TOPOLOGY_LEVEL, level.span, message);
+            problems.push(problem.hint(format!("did you mean `{near}`?")).fix(level.span, near));
+        }
+    }
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(given) = field!(case.placement.topology) else { return };
+    misspelt_levels(given, problems);
     if !case.could_read(&["placement.topology", "workers", "scheduling"]) {
         return;
     }
