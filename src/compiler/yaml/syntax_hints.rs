@@ -38,6 +38,13 @@ pub fn locate_mistake(text: &str, before: &str, kind: &ErrorKind) -> Option<Mist
             "a comment begins with `#`: replace `//`, and remove `/*` and `*/`",
         );
     }
+    if line.trim().len() > 1 && line.trim().bytes().all(|byte| byte == b'-') {
+        return found(
+            start..start + line.len(),
+            "not a separator of documents".to_owned(),
+            "write `---`, in the first column",
+        );
+    }
     if line.trim() == "..." {
         return found(
             start..start + line.len(),

@@ -98,8 +98,11 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
     if T::fits(text) {
         Ok(T::wrap(text))
     } else {
-        let generic =
-            || meant_text(text, has_form::<T>).map(WayOut::Write).or_else(|| left_open(text).map(WayOut::Say));
+        let generic = || {
+            look_alike::<T>(text)
+                .or_else(|| meant_text(text, has_form::<T>).map(WayOut::Write))
+                .or_else(|| left_open(text).map(WayOut::Say))
+        };
         let way_out = match T::NAME {
             "ImageName" => image_way_out(text),
             "Bucket" => bucket_way_out(text).or_else(generic),
@@ -118,6 +121,26 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
         };
         Err((format!("is not {}", T::WANTED), way_out))
     }
+}
+
+/// Letters of other alphabets, and the Latin letters that look like them.
+const LOOK_ALIKES: (&str, &str) =
+    ("аеорсухіјѕԁһАВЕКМНОРСТУХІЈЅαορνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ−–‐", "aeopcyxijsdhABEKMHOPCTYXIJSaopvABEZHIKMNOPTYX---");
+
+/// The Latin letter or hyphen that looks like a character.
+pub fn latin(c: char) -> Option<char> {
+    let at = LOOK_ALIKES.0.chars().position(|other| other == c);
+    // Letters of full width.
+    let wide = || char::from_u32(u32::from(c).checked_sub(0xfee0)?).filter(|_| ('！'..='～').contains(&c));
+    at.and_then(|at| LOOK_ALIKES.1.chars().nth(at)).or_else(wide)
+}
+
+/// The correction of a text with letters of another alphabet that look like Latin letters.
+fn look_alike<T: Form>(text: &str) -> Option<WayOut> {
+    let (other, ours) = text.chars().find_map(|c| Some((c, latin(c)?)))?;
+    let meant: String = text.chars().map(|c| latin(c).unwrap_or(c)).collect();
+    let note = format!("`{other}` is U+{:04X}, which only looks like `{ours}`", u32::from(other));
+    has_form::<T>(&meant).then_some(WayOut::WriteOr(meant, note))
 }
 
 /// The hint for a file of `code.files` whose name contains a folder.

@@ -102,7 +102,8 @@ impl Field for Quantity {
                     Some(example) => format!("a quantity such as `{example}` or `500m`"),
                     None => "a quantity such as `32` or `64Gi`".to_owned(),
                 };
-                reader.invalid(node, &wanted, way_out(&text))
+                let say = || WayOut::Say("write digits, with a unit such as `Gi` if it is a size".to_owned());
+                reader.invalid(node, &wanted, Some(way_out(&text).unwrap_or_else(say)))
             }
         }
     }
@@ -158,7 +159,8 @@ fn plain_digits(text: &str) -> String {
 
 /// The quantity that was meant by `64GB`, `64 Gi` or `64g`. Most programs that accept these count in powers of two.
 pub fn meant_quantity(text: &str) -> Option<String> {
-    let text = &plain_digits(text);
+    let text = &plain_digits(text.strip_prefix('+').unwrap_or(text));
+    let text = &if text.starts_with('.') { format!("0{text}") } else { text.clone() };
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let unit = match unit.trim().to_ascii_lowercase().trim_end_matches('b') {
@@ -166,6 +168,11 @@ pub fn meant_quantity(text: &str) -> Option<String> {
         "m" | "mi" => "Mi",
         "g" | "gi" => "Gi",
         "t" | "ti" => "Ti",
+        "" if text.starts_with("0.") => "",
+        "kilobyte" | "kilobytes" => "Ki",
+        "megabyte" | "megabytes" => "Mi",
+        "gigabyte" | "gigabytes" => "Gi",
+        "terabyte" | "terabytes" => "Ti",
         "core" | "cores" | "cpu" | "cpus" => "",
         _ => return None,
     };
@@ -184,6 +191,7 @@ fn meant_duration(text: &str) -> Option<String> {
         return parse_duration(&short).map(|_| short);
     }
     let (days, clock) = text.split_once('-').unwrap_or(("0", text));
+    let days = days.strip_suffix('d').unwrap_or(days);
     if let [hours, minutes, seconds] = *clock.split(':').collect::<Vec<_>>() {
         let mut written = String::new();
         for (digits, unit) in [(days, 'd'), (hours, 'h'), (minutes, 'm'), (seconds, 's')] {
@@ -193,6 +201,13 @@ fn meant_duration(text: &str) -> Option<String> {
             }
         }
         return parse_duration(&written).map(|_| written);
+    }
+    let text = text.trim_end_matches('.');
+    if text.contains(char::is_whitespace)
+        && text.matches(|c: char| c.is_ascii_alphabetic()).count() > 1
+        && let Some(parts) = several_parts(text)
+    {
+        return Some(parts);
     }
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.')?);
     if number.contains('.') {
@@ -211,6 +226,34 @@ fn meant_duration(text: &str) -> Option<String> {
     };
     let fixed = format!("{number}{unit}");
     parse_duration(&fixed).map(|_| fixed)
+}
+
+/// The duration that was meant by several numbers with units, such as `1 day 2h`.
+fn several_parts(text: &str) -> Option<String> {
+    let mut starts: Vec<usize> = Vec::new();
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        if c.is_ascii_digit() && !before.is_ascii_digit() {
+            starts.push(at);
+        }
+        before = c;
+    }
+    if starts.len() < 2 || starts[0] != 0 {
+        return None;
+    }
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    let parts: Option<Vec<String>> =
+        starts.iter().zip(ends).map(|(start, end)| meant_duration(text[*start..end].trim())).collect();
+    let written = parts?.concat();
+    parse_duration(&written).map(|_| written)
+}
+
+/// The hint for a text that resembles no duration.
+fn duration_hint(text: &str) -> String {
+    if ["forever", "infinite", "infinity", "inf", "unlimited", "none", "∞"].contains(&text.to_lowercase().as_str()) {
+        return "leave the field out for its default; `khorovod explain FIELD` describes it".to_owned();
+    }
+    "write whole numbers with the units `d`, `h`, `m` and `s`, without spaces".to_owned()
 }
 
 /// Whether a text would be a duration if its numbers were shorter.
@@ -267,7 +310,10 @@ impl Field for Duration {
                 let hint = "write at most six digits before each unit";
                 reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())))
             }
-            None => reader.invalid(node, WANTED, meant_duration(text).map(WayOut::Write)),
+            None => {
+                let meant = meant_duration(text).map(WayOut::Write);
+                reader.invalid(node, WANTED, Some(meant.unwrap_or_else(|| WayOut::Say(duration_hint(text)))))
+            }
         }
     }
 

@@ -495,6 +495,9 @@ fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, expected: Expected)
             (format!("write decimal digits, or put it in quotes: `\"{text}\"`"), in_quotes())
         }
         (Trap::Word(_), _) => (format!("give it {}", expected.value()), None),
+        _ if text.len() > 18 && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            ("write a smaller number".to_owned(), None)
+        }
         _ if expected.is_number() => ("write it in decimal digits".to_owned(), None),
         _ => (format!("give it {}", expected.value()), None),
     };

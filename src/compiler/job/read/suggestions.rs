@@ -227,6 +227,11 @@ impl FieldIndex {
             "spot" | "useSpot" | "use_spot" => {
                 "choose nodes with `spec.placement`: the label of your spot nodes in `nodeSelector`, their taint in `tolerations`"
             }
+            "deviceClassName" | "deviceClass" | "count" | "selectors" | "requests"
+                if path.contains("resourceClaims") =>
+            {
+                "it belongs in `devices`, as in a ResourceClaim: `devices: {requests: [{name: nic, exactly: {deviceClassName: dranet, count: 8}}]}`"
+            }
             "bucket" if path.contains("storage") => "it belongs in `s3`: `s3: {bucket: my-bucket}`",
             "tag" if path.ends_with("image") => "append it to the name of the image, as in `ghcr.io/acme/mnist:1.4`",
             "timeout" if path == "spec" || path == "spec.lifecycle" => {

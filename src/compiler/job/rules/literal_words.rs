@@ -2,7 +2,7 @@
 
 use super::Case;
 use crate::job::declare::EnvValue;
-use crate::job::declare::scalars::shell_variable;
+use crate::job::declare::scalars::{latin, shell_variable};
 use crate::job::types::spec::{LauncherKind, Mpi, Spec};
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::flow::quoted;
@@ -309,8 +309,19 @@ fn home(span: Span, word: &str) -> Option<Problem> {
 /// that readers see.
 fn invisible(span: Span, text: &str) -> Option<Problem> {
     let hidden = |c: &char| matches!(c, '\u{a0}' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
-    let found = text.chars().find(hidden)?;
+    let Some(found) = text.chars().find(hidden) else { return other_alphabet(span, text) };
     let message = format!("the command contains the invisible character U+{:04X}", u32::from(found));
+    Some(Problem::new(&LITERAL_WORD, span, message).hint("type the word again, instead of pasting it"))
+}
+
+/// Reports a word with letters of two alphabets, of which one looks like the other. A word in one alphabet is not a mistake.
+fn other_alphabet(span: Span, text: &str) -> Option<Problem> {
+    let is_mixed =
+        |word: &&str| word.contains(|c: char| c.is_ascii_alphabetic()) && word.contains(|c: char| latin(c).is_some());
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let word = words.into_iter().find(is_mixed)?;
+    let (other, ours) = word.chars().find_map(|c| Some((c, latin(c)?)))?;
+    let message = format!("`{word}` contains `{other}` (U+{:04X}), which only looks like `{ours}`", u32::from(other));
     Some(Problem::new(&LITERAL_WORD, span, message).hint("type the word again, instead of pasting it"))
 }
 

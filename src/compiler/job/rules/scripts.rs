@@ -20,7 +20,8 @@ codes! {
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let Some(files) = field!(case.code.files) {
-        if files.0.is_empty() {
+        let written = case.document.get("spec").and_then(|spec| spec.get("code")?.get("files"));
+        if written.is_some_and(|files| files.entries().is_empty()) {
             let problem = Problem::new(&EMPTY_FILE, files.span, "`code.files` has no file");
             problems.push(problem.hint("add a file, as in `train.py: |`, or remove `code`"));
         }

@@ -120,6 +120,10 @@ const MOST_CPUS: i128 = 10_000;
 fn many_cpus(name: &str, value: &Node) -> Option<Problem> {
     let Kind::Scalar { text, .. } = &value.kind else { return None };
     let count = Quantity::parse(text).filter(|count| name == "cpu" && count.value() > MOST_CPUS)?;
+    // A number with an exponent is out of range, or its own message would not help.
+    if text.contains(['e', 'E']) {
+        return None;
+    }
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let hint = match number == text {
         true => format!("for thousandths of a processor write `{number}m`"),

@@ -2,6 +2,7 @@
 
 use super::Case;
 use crate::job::declare::Storage;
+use crate::job::read::At;
 use crate::job::types::spec::{LauncherPod, Spec, VolumeSource};
 use crate::problem::{Problem, Span, codes};
 
@@ -23,7 +24,7 @@ codes! {
     /// a StorageClass that supports it, or `perWorker` for one volume per worker.
     Error SHARED_READ_WRITE_ONCE = "shared-read-write-once";
 
-    /// Settings of an S3 upload that cannot work together
+    /// An upload without credentials, from a read-only entry, to the place of another one, or not at all
     ///
     /// `direction: out` and `both` write to the bucket: they need `secretName`, a Secret that
     /// `kubectl create secret generic s3-keys --from-literal=AWS_ACCESS_KEY_ID=… --from-literal=AWS_SECRET_ACCESS_KEY=…`
@@ -62,6 +63,7 @@ codes! {
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     mounts(case, problems);
     nowhere_to_write(case, problems);
+    same_bucket(case, problems);
     for entry in case.storage() {
         shared_claim(case, entry, problems);
         s3(entry, problems);
@@ -246,6 +248,27 @@ fn hosts(spec: &Spec) -> u32 {
         spec.groups.iter().map(|group| group.replicas.saturating_add(group.spares)).fold(0, u32::saturating_add);
     let most = spec.elastic.as_ref().map_or(0, |elastic| elastic.max_replicas);
     workers.max(most).saturating_add(u32::from(spec.launcher.runs_ranks))
+}
+
+/// Reports two entries of which one uploads to the place of the other.
+fn same_bucket(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let place = |entry: &At<Storage>| {
+        let s3 = entry.s3.as_ref()?;
+        let prefix = s3.prefix.as_ref().map_or("", |at| at.0.trim_end_matches('/')).to_owned();
+        let uploads = s3.direction.as_ref().is_some_and(|at| at.0.1);
+        let server = s3.endpoint.as_ref().map(|at| at.0.clone());
+        Some(((server, s3.bucket.as_ref()?.0.clone(), prefix), uploads, s3.key))
+    };
+    let places: Vec<_> = case.storage().filter_map(place).collect();
+    for (index, (own, uploads, key)) in places.iter().enumerate() {
+        let mut earlier = places[..index].iter();
+        if let Some((.., first)) = earlier.find(|(other, others, _)| other == own && *uploads && *others) {
+            let message =
+                "two entries upload to the same bucket and prefix, so that one overwrites the files of the other";
+            let problem = Problem::new(&S3_UPLOAD, *key, message).and(*first, "the other entry");
+            problems.push(problem.hint("give each entry its own `prefix`"));
+        }
+    }
 }
 
 fn s3(entry: &Storage, problems: &mut Vec<Problem>) {

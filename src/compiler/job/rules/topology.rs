@@ -3,6 +3,8 @@
 use super::cluster::KUBE_VERSION;
 use super::{Case, key};
 use crate::job::declare;
+use crate::job::declare::scalars::LabelKey;
+use crate::job::read::At;
 use crate::job::read::suggestions::nearest;
 use crate::job::types::KubeVersion;
 use crate::job::types::spec::{Placer, Topology};
@@ -17,15 +19,15 @@ codes! {
     /// `security.apiAccess`, and without `lifecycle.keepWorkers`. The levels `zone` and `region` do not need this permission.
     Error TOPOLOGY = "topology";
 
-    /// A level that is probably a misspelt word
+    /// A level of a topology that is probably another one
     ///
     /// A level of `placement.topology` is one of the words `host`, `nvlink`, `rack`, `block`, `zone` and `region`, or the label of
     /// nodes. Another word is also the name of a label, and the pods stay Pending if no node has it. If nodes have this label, you can
-    /// ignore the warning.
+    /// ignore the warning. In `rankOrder` a level after a smaller one has no effect: begin with the largest.
     Warning TOPOLOGY_LEVEL = "topology-level";
 }
 
-/// The words for levels.
+/// The words for levels, the smallest first.
 const WORDS: &[&str] = &["host", "nvlink", "rack", "block", "zone", "region"];
 
 fn misspelt_levels(given: &declare::Topology, problems: &mut Vec<Problem>) {
@@ -53,6 +55,9 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let problem = Problem::new(&TOPOLOGY, preferred.key, message).and(required.key, "required");
         problems.push(problem.hint("keep one of the two"));
     }
+    if let Some(levels) = &given.rank_order {
+        sorted_levels(&levels.value, problems);
+    }
     let has_order = given.rank_order.as_ref().is_some_and(|levels| !levels.is_empty());
     if given.required.is_none() && given.preferred.is_none() && given.slices.is_none() && !has_order {
         let problem = Problem::new(&TOPOLOGY, given.span, "`topology` is empty");
@@ -60,6 +65,22 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     slices(case, problems);
     rank_order(case, problems);
+}
+
+/// Reports a level in `rankOrder` that follows itself or a level inside it. `WORDS` is
+/// sorted from small to large.
+fn sorted_levels(levels: &[At<LabelKey>], problems: &mut Vec<Problem>) {
+    let size = |level: &At<LabelKey>| WORDS.iter().position(|word| *word == level.0);
+    for pair in levels.windows(2) {
+        let (Some(outer), Some(inner)) = (size(&pair[0]), size(&pair[1])) else { continue };
+        if outer > inner {
+            continue;
+        }
+        let message =
+            format!("`{}` after `{}` has no effect: the hosts of one {1} are in one {0}", WORDS[inner], WORDS[outer]);
+        let problem = Problem::new(&TOPOLOGY_LEVEL, pair[1].span, message).and(pair[0].span, "the level before");
+        problems.push(problem.hint(if outer == inner { "remove it" } else { "write the larger level first" }));
+    }
 }
 
 fn slices(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -74,6 +95,15 @@ fn slices(case: &Case<'_>, problems: &mut Vec<Problem>) {
         return;
     }
     let Some(size) = &at.size else { return };
+    if let Some(elastic) = &spec.elastic {
+        let numbers = [("minReplicas", elastic.min_replicas), ("maxReplicas", elastic.max_replicas)];
+        if let Some((name, number)) = numbers.into_iter().find(|(_, number)| number % size.0 != 0) {
+            let message = format!("slices of {} workers do not divide `{name}`, which is {number}", size.0);
+            let problem = Problem::new(&TOPOLOGY, size.span, message);
+            problems.push(problem.hint(format!("change `size`, or make `{name}` a multiple of it")));
+            return;
+        }
+    }
     if let Some(group) = spec.groups.iter().find(|group| group.replicas % size.0 != 0) {
         let replicas = group.replicas;
         let message = format!("slices of {} workers do not divide {replicas} workers", size.0);

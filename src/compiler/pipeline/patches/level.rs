@@ -51,6 +51,7 @@ fn needed(entry: &Entry) -> Option<PodSecurityLevel> {
     match entry.key.as_str() {
         "hostPID" | "hostIPC" | "privileged" if value == Some(Scalar::Bool(true)) => Some(PodSecurityLevel::Privileged),
         "hostPath" if !entry.value.entries().is_empty() => Some(PodSecurityLevel::Privileged),
+        "nfs" if !entry.value.entries().is_empty() => Some(PodSecurityLevel::Baseline),
         "hostPort" if !matches!(value, Some(Scalar::Null | Scalar::Int(0))) => Some(PodSecurityLevel::Privileged),
         "allowPrivilegeEscalation" if value == Some(Scalar::Bool(true)) => Some(PodSecurityLevel::Baseline),
         "runAsNonRoot" if value == Some(Scalar::Bool(false)) => Some(PodSecurityLevel::Baseline),

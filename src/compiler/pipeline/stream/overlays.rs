@@ -134,6 +134,16 @@ impl<'a> Stream<'a> {
         for file in &self.inputs.expectations {
             let source = self.add_text(&file.name, &file.text);
             let span = Span { source, start: 0, end: file.text.len() };
+            let has_text = |piece: &yaml::Piece| !file.text[piece.body.clone()].trim().is_empty();
+            if let Some(second) = yaml::pieces(&file.text).into_iter().filter(has_text).nth(1) {
+                let at = Span { start: second.body.start, end: second.body.end, ..span };
+                let message = format!("{} has more than one document", file.name);
+                let problem = Problem::new(&NO_EXPECTATIONS, first_line(&file.text, at), message);
+                self.problems.push(
+                    problem.hint("put each document into a separate file: `--expect one.yaml --expect two.yaml`"),
+                );
+                continue;
+            }
             match yaml::parse(&file.text, span, &mut self.problems) {
                 Ok(Some(node)) => all.extend(expectations::read(&node, &self.parts, &mut self.problems)),
                 Ok(None) => {
