@@ -29,8 +29,9 @@ pub fn with_tip(mut error: clap::Error) -> clap::Error {
         _ => None,
     };
     if let Some(tip) = tip {
-        // The tip replaces clap's advice to write `--` before the option. With `--`, the option would be read as a file
-        // name.
+        // `schema` is similar to `scale`, but has another purpose.
+        error.remove(ContextKind::SuggestedSubcommand);
+        // It replaces clap's advice to write `--` before the option, which would make it a file name.
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
