@@ -9,13 +9,13 @@ use crate::job::types::spec;
 use crate::yaml::Node;
 
 shape! {
-    /// The nodes that the pods run on.
+    /// The nodes that the pods run on. The fields apply to the workers and to the launcher pod; for another placement of the launcher pod, use `patches` with `target: {kind: Pod, name: "*-launcher"}`.
     Placement {
         /// Labels a node must have.
         "nodeSelector" node_selector: Table<LabelKey, LabelValue>, example json!({"pool": "a100"});
         /// Taints that the pods tolerate, as in Kubernetes.
         "tolerations" tolerations: Vec<At<Toleration>>, example json!([{"key": "nvidia.com/gpu", "operator": "Exists"}]);
-        /// A Kubernetes affinity.
+        /// A Kubernetes affinity, for all pods of the job.
         "affinity" affinity: Affinity;
         /// The PriorityClass of the pods.
         "priorityClassName" priority_class_name: ObjectName, example "high";
@@ -181,7 +181,7 @@ shape! {
         "retriesResetAfter" retries_reset_after: PeriodOrNever, default "1h", example "6h";
         /// Exit codes of the training after which no further attempt starts. Not with torchrun, jax and tensorflow, whose agents do not pass on the exit codes of their ranks.
         "finalExitCodes" final_exit_codes: Vec<At<Int<1, 255>>>, example json!([2, 64]);
-        /// How long Kubernetes keeps the finished Job. Without it, the Job stays until you delete it, as the other objects do.
+        /// How long Kubernetes keeps the finished Job. Without it, the Job stays until you delete it. The other objects of the job stay until you delete them.
         "ttlAfterFinished" ttl_after_finished: Duration, example "1h";
         /// Whether the workers and their GPUs are kept after the end of the run, until you delete them. Otherwise the launcher scales the workers to zero. Only with `launcher.runsIn: ownPod`, so not with torchrun.
         "keepWorkers" keep_workers: bool, default false;

@@ -24,11 +24,11 @@ macro_rules! with_worker_fields {
             "gpus" gpus: Int<0, 64>, default 0, example 8;
             /// The resource that counts GPUs on the nodes: `amd.com/gpu`, `habana.ai/gaudi`, a MIG slice.
             "gpuResource" gpu_resource: ResourceName, default "nvidia.com/gpu", example "nvidia.com/mig-1g.10gb";
-            /// Ranks per worker. MPI calls this number slots, torchrun calls it `--nproc-per-node`, and JAX calls the ranks processes. Default: one per GPU, at least one.
+            /// Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, Slurm `--ntasks-per-node`, and JAX processes. Default: one per GPU, at least one.
             "slotsPerWorker" slots_per_worker: Int<1, 1024>, example 8;
-            /// CPUs per worker: both request and limit. With `memory` too, the pods have the QoS class Guaranteed.
+            /// CPUs per worker, for all its ranks together: both request and limit. With `memory` too, the pods have the QoS class Guaranteed.
             "cpu" cpu: Quantity, example "32";
-            /// Memory per worker: both request and limit.
+            /// Memory per worker, for all its ranks together: both request and limit.
             "memory" memory: Quantity, example "256Gi";
             /// Size of `/dev/shm`, which uses memory of the worker. Default: a quarter of `memory`, else 8Gi.
             "shm" shm: Quantity, example "64Gi";
