@@ -1,0 +1,152 @@
+//! `docs/surface.md`: the name of everything that a user can write or type, on one page: fields, commands with their options, and
+//! problem codes. From the same declarations as the program.
+//!
+//! `make bless` writes the page.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value as Json;
+
+fn help(args: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_khorovod")).env_clear().args(args).arg("--help").output().unwrap();
+    assert!(output.status.success(), "{args:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The rows of a list of a help page, such as `Options:`: the name, and the text behind it, which may have several lines.
+fn rows(page: &str, is_heading: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    let mut is_in_list = false;
+    for line in page.lines() {
+        if !line.starts_with(' ') {
+            is_in_list = is_heading(line) || line.is_empty() && is_in_list;
+            continue;
+        }
+        if !is_in_list {
+            continue;
+        }
+        let text = line.trim_start();
+        if line.len() - text.len() > 6 {
+            let (_, before) = found.last_mut().unwrap();
+            *before = format!("{before} {text}").trim().to_owned();
+        } else {
+            let (name, text) = text.split_once("  ").unwrap_or((text, ""));
+            found.push((name.to_owned(), text.trim().to_owned()));
+        }
+    }
+    found
+}
+
+/// The first sentence of a text.
+fn first_sentence(text: &str) -> String {
+    let end = text.match_indices(". ").map(|(at, _)| at).find(|at| !text[..*at].ends_with("e.g"));
+    text[..end.unwrap_or(text.len())].trim_end_matches('.').replace('|', "\\|")
+}
+
+/// A value in the flow style of YAML.
+fn flow(value: &Json) -> String {
+    let list = |items: Vec<String>| items.join(", ");
+    match value {
+        Json::Object(map) => {
+            format!("{{{}}}", list(map.iter().map(|(key, value)| format!("{key}: {}", flow(value))).collect()))
+        }
+        Json::Array(items) => format!("[{}]", list(items.iter().map(flow).collect())),
+        Json::String(text) if text.is_empty() => "\"\"".to_owned(),
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The names of the shapes in a field, and what follows its key in a path.
+fn shapes(field: &Json) -> Vec<(&str, &'static str)> {
+    let mut found = Vec::new();
+    for part in [field].into_iter().chain(field["anyOf"].as_array().into_iter().flatten()) {
+        let values = &part["additionalProperties"];
+        let of_values = values["anyOf"].as_array().and_then(|parts| parts.last()).unwrap_or(values);
+        for (part, suffix) in [(part, ""), (&part["items"], "[]"), (of_values, ".NAME")] {
+            let name = part["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));
+            found.extend(name.filter(|name| *name != "Free").map(|name| (name, suffix)));
+        }
+    }
+    found
+}
+
+/// Writes the fields of a shape, and of all shapes below it.
+fn fields(root: &Json, name: &str, prefix: &str, page: &mut String) {
+    let shape = &root["$defs"][name];
+    for (key, field) in shape["properties"].as_object().unwrap() {
+        let is_required = shape["required"].as_array().is_some_and(|keys| keys.iter().any(|other| other == key));
+        let takes = match field.get("default") {
+            _ if is_required => "required".to_owned(),
+            Some(default) => format!("`{}`", flow(default).replace('|', "\\|")),
+            None => String::new(),
+        };
+        let words = field["enum"].as_array().into_iter().flatten().filter_map(Json::as_str);
+        let words: Vec<String> = words.map(|word| format!("`{word}`")).collect();
+        let mut meaning = first_sentence(field["description"].as_str().unwrap());
+        if !words.is_empty() {
+            let _ = write!(meaning, ": {}", words.join(", "));
+        }
+        let path = format!("{prefix}{key}");
+        let _ = writeln!(page, "| `{path}` | {takes} | {meaning} |");
+        for (shape, suffix) in shapes(field) {
+            fields(root, shape, &format!("{path}{suffix}."), page);
+        }
+    }
+}
+
+#[test]
+fn the_page_has_everything() {
+    let mut page = String::from(
+        "# Everything on one page\n\n<!-- Generated from the code by `make bless`. -->\n\n\
+         This page has the name of everything that you can write in a spec or type, so that you can search it. The pages\n\
+         [Fields](fields.md), [Commands](commands.md), [Exit codes, JSON and environment variables](reference.md) and\n\
+         [Problems](problems.md) have the whole text.\n\n\
+         ## Fields of a spec\n\n\
+         `[]` is an item of a list, and `NAME` a name of your own.\n\n\
+         | Field | Default | Meaning |\n|---|---|---|\n",
+    );
+    fields(&khorovod::schema(), "TrainingJob", "", &mut page);
+    page += "\n## Fields of a file of expectations\n\n| Field | Default | Meaning |\n|---|---|---|\n";
+    fields(&khorovod::expectations_schema(), "Expectations", "", &mut page);
+    let top = help(&[]);
+    page += "\n## Commands and options\n\n| Command | Purpose |\n|---|---|\n";
+    let is_commands = |line: &str| line.ends_with(':') && !line.contains(['/', '`']) && !line.starts_with("Usage");
+    let commands: Vec<_> =
+        rows(&top, |line| line == "Commands:").into_iter().filter(|(name, _)| name != "help").collect();
+    for (name, purpose) in &commands {
+        let _ = writeln!(page, "| `khorovod {name}` | {} |", first_sentence(purpose));
+        let own = help(&[name]);
+        let inner: Vec<_> =
+            rows(&own, |line| line == "Commands:").into_iter().filter(|(name, _)| name != "help").collect();
+        let options = rows(&own, |line| is_commands(line) && line.ends_with("ptions:"));
+        let args = rows(&own, |line| line == "Arguments:");
+        assert!(!options.is_empty(), "{name} has no options");
+        for (inner, purpose) in inner {
+            let _ = writeln!(page, "| `khorovod {name} {inner}` | {} |", first_sentence(&purpose));
+        }
+        for (option, purpose) in args.into_iter().chain(options).filter(|(option, _)| !option.contains("--help")) {
+            let _ = writeln!(page, "| `{name}` `{}` | {} |", option.replace('|', "\\|"), first_sentence(&purpose));
+        }
+    }
+    page += "\n## Problem codes\n\n| Code | Severity | Meaning |\n|---|---|---|\n";
+    let mut codes: Vec<_> = khorovod::codes().collect();
+    codes.sort_by_key(|code| code.name);
+    for code in codes {
+        let _ = writeln!(
+            page,
+            "| [`{0}`](problems.md#{0}) | {1} | {2} |",
+            code.name,
+            code.severity.word(),
+            code.title().trim()
+        );
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/surface.md");
+    if std::env::var_os("KHOROVOD_BLESS").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let is = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(is == page, "docs/surface.md is stale: `make bless`");
+}
