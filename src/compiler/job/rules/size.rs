@@ -38,6 +38,11 @@ codes! {
     /// `cpu` counts processors. `64G` is 64 thousand million processors, and `64000` is not `64000m`, which is 64
     /// processors. No node has more than a few thousand, so the pod would stay Pending.
     Error MANY_CPUS = "many-cpus";
+
+    /// More memory than a node has
+    ///
+    /// No node has more than a few tebibytes of memory, so the pod would stay Pending. `T` and `Ti` are a thousand times `G` and `Gi`.
+    Error MANY_BYTES = "many-bytes";
 }
 
 /// The maximum size of a spec without its code, as JSON. It also keeps every argument and every variable of a program below the
@@ -79,6 +84,7 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
                 if entry.key != "requests" {
                     few_bytes(&entry.value, problems);
                 }
+                problems.extend(many_bytes(&entry.key, &entry.value));
                 problems.extend(zero(&entry.key, &entry.value));
                 problems.extend(many_cpus(&entry.key, &entry.value));
                 let (name, Kind::Scalar { text, .. }) = (entry.key.as_str(), &entry.value.kind) else { continue };
@@ -130,6 +136,16 @@ fn many_cpus(name: &str, value: &Node) -> Option<Problem> {
         false => format!("write only the number: `cpu: {}`", quoted(number)),
     };
     Some(Problem::new(&MANY_CPUS, value.span, format!("`cpu: {text}` is {} processors", count.value())).hint(hint))
+}
+
+/// The maximum memory that a field may request, in bytes: 100 TiB. No node has more.
+const MOST_BYTES: i128 = 100 << 40;
+
+fn many_bytes(name: &str, value: &Node) -> Option<Problem> {
+    let text = value.written()?;
+    Quantity::parse(text).filter(|size| matches!(name, "memory" | "shm") && size.value() > MOST_BYTES)?;
+    let message = format!("`{name}: {text}` is more than any node has");
+    Some(Problem::new(&MANY_BYTES, value.span, message).hint(format!("check the unit, as in `{name}: 64Gi`")))
 }
 
 /// The approximate number of bytes of a value as JSON.

@@ -7,7 +7,7 @@ use crate::job::declare::scalars::LabelKey;
 use crate::job::read::At;
 use crate::job::read::suggestions::nearest;
 use crate::job::types::KubeVersion;
-use crate::job::types::spec::{Placer, Topology};
+use crate::job::types::spec::{Level, Placer, Topology};
 use crate::problem::{Problem, codes};
 
 codes! {
@@ -23,7 +23,7 @@ codes! {
     ///
     /// A level of `placement.topology` is one of the words `host`, `nvlink`, `rack`, `block`, `zone` and `region`, or the label of
     /// nodes. Another word is also the name of a label, and the pods stay Pending if no node has it. If nodes have this label, you can
-    /// ignore the warning. In `rankOrder` a level after a smaller one has no effect: begin with the largest.
+    /// ignore the warning. In `rankOrder` a level after a smaller one has no effect: begin with the largest. All workers run in one `host` only if it has GPUs for all of them.
     Warning TOPOLOGY_LEVEL = "topology-level";
 }
 
@@ -55,6 +55,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let problem = Problem::new(&TOPOLOGY, preferred.key, message).and(required.key, "required");
         problems.push(problem.hint("keep one of the two"));
     }
+    one_host(case, given, problems);
     if let Some(levels) = &given.rank_order {
         sorted_levels(&levels.value, problems);
     }
@@ -65,6 +66,25 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     slices(case, problems);
     rank_order(case, problems);
+}
+
+/// The most GPUs that a node has.
+const MOST_GPUS: u32 = 16;
+
+/// Reports a job whose GPUs must all be in one host, but are more than a host has.
+fn one_host(case: &Case<'_>, given: &declare::Topology, problems: &mut Vec<Problem>) {
+    let Some(required) = given.required.as_ref().filter(|at| Level::new(&at.0).label == "kubernetes.io/hostname")
+    else {
+        return;
+    };
+    // A node may have more slices of GPUs.
+    let groups = case.spec.groups.iter().filter(|group| group.gpu_resource.ends_with("/gpu"));
+    let gpus = groups.map(|group| group.replicas.saturating_mul(group.gpus)).fold(0, u32::saturating_add);
+    if gpus > MOST_GPUS {
+        let message = format!("all {gpus} GPUs of the job must be in one host, and no host has more than {MOST_GPUS}");
+        let problem = Problem::new(&TOPOLOGY_LEVEL, required.span, message);
+        problems.push(problem.hint("write a larger level, such as `nvlink` or `rack`"));
+    }
 }
 
 /// Reports a level in `rankOrder` that follows itself or a level inside it. `WORDS` is

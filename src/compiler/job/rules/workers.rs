@@ -61,6 +61,12 @@ codes! {
     ///
     /// `groups: []` describes a job without workers.
     Error EMPTY_LIST = "empty-list";
+
+    /// More spares than workers
+    ///
+    /// A spare holds its GPUs and runs no ranks until another worker is lost. One or two are enough for most jobs, because a lost
+    /// worker is replaced in any case.
+    Warning MANY_SPARES = "many-spares";
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -86,6 +92,12 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let spares = if case.spec.groups.iter().any(|group| group.spares > 0) { " and spares" } else { "" };
         let message = format!("the job has {total} workers{spares} together, more than {MAX_WORKERS}");
         problems.push(Problem::new(&TOO_MANY_WORKERS, workers.key, message).hint("split the job"));
+    }
+    let many = case.spec.groups.iter().find(|group| group.spares > group.replicas);
+    if let (Some(group), Some(span)) = (many, super::spares(case)) {
+        let message = format!("{} spares wait for the loss of {} workers", group.spares, group.replicas);
+        let problem = Problem::new(&MANY_SPARES, span, message);
+        problems.push(problem.hint("write `spares: 1`; a lost worker is replaced in any case"));
     }
     let ranks: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();
     if ranks > 4_000_000 {
