@@ -113,7 +113,8 @@ fn the_page_has_everything() {
     fields(&khorovod::expectations_schema(), "Expectations", "", &mut page);
     let top = help(&[]);
     page += "\n## Commands and options\n\n| Command | Purpose |\n|---|---|\n";
-    let is_commands = |line: &str| line.ends_with(':') && !line.contains(['/', '`']) && !line.starts_with("Usage");
+    let is_options = |line: &str| line.ends_with("ptions:");
+    let is_global = |line: &str| line == "Global options:";
     let commands: Vec<_> =
         rows(&top, |line| line == "Commands:").into_iter().filter(|(name, _)| name != "help").collect();
     for (name, purpose) in &commands {
@@ -121,7 +122,7 @@ fn the_page_has_everything() {
         let own = help(&[name]);
         let inner: Vec<_> =
             rows(&own, |line| line == "Commands:").into_iter().filter(|(name, _)| name != "help").collect();
-        let options = rows(&own, |line| is_commands(line) && line.ends_with("ptions:"));
+        let options = rows(&own, |line| is_options(line) && !is_global(line));
         let args = rows(&own, |line| line == "Arguments:");
         assert!(!options.is_empty(), "{name} has no options");
         for (inner, purpose) in inner {
@@ -130,6 +131,9 @@ fn the_page_has_everything() {
         for (option, purpose) in args.into_iter().chain(options).filter(|(option, _)| !option.contains("--help")) {
             let _ = writeln!(page, "| `{name}` `{}` | {} |", option.replace('|', "\\|"), first_sentence(&purpose));
         }
+    }
+    for (option, purpose) in rows(&help(&["plan"]), is_global) {
+        let _ = writeln!(page, "| every command: `{option}` | {} |", first_sentence(&purpose));
     }
     page += "\n## Problem codes\n\n| Code | Severity | Meaning |\n|---|---|---|\n";
     let mut codes: Vec<_> = khorovod::codes().collect();

@@ -129,6 +129,9 @@ const LOOK_ALIKES: (&str, &str) =
 
 /// The Latin letter or hyphen that looks like a character.
 pub fn latin(c: char) -> Option<char> {
+    if c.is_ascii() {
+        return None;
+    }
     let at = LOOK_ALIKES.0.chars().position(|other| other == c);
     // Letters of full width.
     let wide = || char::from_u32(u32::from(c).checked_sub(0xfee0)?).filter(|_| ('！'..='～').contains(&c));

@@ -110,10 +110,8 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
 }
 
 fn zero(name: &str, value: &Node) -> Option<Problem> {
-    let is_zero = Quantity::parse(value.written()?)?.milli() == 0;
-    if !is_zero || !matches!(name, "cpu" | "memory" | "shm" | "ephemeralStorage" | "ephemeral-storage") {
-        return None;
-    }
+    let is_amount = matches!(name, "cpu" | "memory" | "shm" | "ephemeralStorage" | "ephemeral-storage");
+    value.written().filter(|_| is_amount).and_then(Quantity::parse).filter(|amount| amount.milli() == 0)?;
     let problem =
         Problem::new(&ZERO_RESOURCE, value.span, format!("`{name}` is 0, which Kubernetes reads as no limit"));
     let example = if name == "cpu" { "4" } else { "64Gi" };
@@ -142,8 +140,8 @@ fn many_cpus(name: &str, value: &Node) -> Option<Problem> {
 const MOST_BYTES: i128 = 100 << 40;
 
 fn many_bytes(name: &str, value: &Node) -> Option<Problem> {
-    let text = value.written()?;
-    Quantity::parse(text).filter(|size| matches!(name, "memory" | "shm") && size.value() > MOST_BYTES)?;
+    let text = value.written().filter(|_| matches!(name, "memory" | "shm"))?;
+    Quantity::parse(text).filter(|size| size.value() > MOST_BYTES)?;
     let message = format!("`{name}: {text}` is more than any node has");
     Some(Problem::new(&MANY_BYTES, value.span, message).hint(format!("check the unit, as in `{name}: 64Gi`")))
 }
