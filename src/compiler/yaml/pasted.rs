@@ -116,8 +116,8 @@ fn slashes(lines: &[&str]) -> Option<usize> {
     let is_json = first(lines, |line| line.trim_start().starts_with('{')).is_some();
     // A string of JSON ends in its line, so the parts with even numbers are outside strings.
     let has_comment = |line: &str| line.split('"').step_by(2).any(|part| part.contains("//") || part.contains("/*"));
-    let in_json = || content(lines).find(|(_, line)| is_json && has_comment(line)).map(|(index, _)| index);
-    first(lines, |line| slashes_in(line).is_some()).or_else(in_json)
+    let commented = || content(lines).find(|(_, line)| is_json && has_comment(line)).map(|(index, _)| index);
+    first(lines, |line| slashes_in(line).is_some()).or_else(commented)
 }
 
 /// The head of a table of `kubectl get`.

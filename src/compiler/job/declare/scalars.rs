@@ -164,16 +164,12 @@ pub fn meant_quantity(text: &str) -> Option<String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let unit = match unit.trim().to_ascii_lowercase().trim_end_matches('b') {
-        "k" | "ki" => "Ki",
-        "m" | "mi" => "Mi",
-        "g" | "gi" => "Gi",
-        "t" | "ti" => "Ti",
-        "" if text.starts_with("0.") => "",
-        "kilobyte" | "kilobytes" => "Ki",
-        "megabyte" | "megabytes" => "Mi",
-        "gigabyte" | "gigabytes" => "Gi",
-        "terabyte" | "terabytes" => "Ti",
+        "k" | "ki" | "kilobyte" | "kilobytes" => "Ki",
+        "m" | "mi" | "megabyte" | "megabytes" => "Mi",
+        "g" | "gi" | "gigabyte" | "gigabytes" => "Gi",
+        "t" | "ti" | "terabyte" | "terabytes" => "Ti",
         "core" | "cores" | "cpu" | "cpus" => "",
+        "" if text.starts_with("0.") => unit,
         _ => return None,
     };
     let fixed = format!("{number}{unit}");

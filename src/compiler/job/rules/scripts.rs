@@ -31,7 +31,8 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
                 let problem = Problem::new(&EMPTY_FILE, text.span, format!("the file `{}` is empty", name.0));
                 problems.push(problem.hint(format!("write its text as a block after `{}: |`, or remove it", name.0)));
             }
-            let is_script = name.0.ends_with(".sh") || text.0.starts_with("#!");
+            let is_script =
+                name.0.rsplit_once('.').is_some_and(|(_, ending)| ending == "sh") || text.0.starts_with("#!");
             // Python reads all line ends.
             if is_script {
                 problems.extend(carriage_return(&format!("the script `{}`", name.0), &text.0, text.span));
