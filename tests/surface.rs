@@ -30,7 +30,7 @@ fn rows(page: &str, is_heading: impl Fn(&str) -> bool) -> Vec<(String, String)> 
         let text = line.trim_start();
         if line.len() - text.len() > 6 {
             let (_, before) = found.last_mut().unwrap();
-            *before = format!("{before} {text}").trim().to_owned();
+            format!("{before} {text}").trim().clone_into(before);
         } else {
             let (name, text) = text.split_once("  ").unwrap_or((text, ""));
             found.push((name.to_owned(), text.trim().to_owned()));
