@@ -37,8 +37,8 @@ pub mod show;
 
 pub use khorovod_compiler::{
     Document, Fixed, FoundSecret, Inputs, Keys, KubeVersion, NotAKubeVersion, NotUtf8, Origin, Preview, Rendered,
-    Reports, Target, Text, UnknownTarget, changes, check, documents, expand, expectations_schema, files, find_secrets,
-    fix, format, is_rendered, jobs, krm, lives, parse_duration, preview, problem, render, render_to, rendered_target,
+    Reports, Scripts, Target, Text, UnknownTarget, changes, check, documents, expand, expectations_schema, files,
+    find_secrets, fix, format, is_rendered, jobs, krm, lives, preview, problem, render, render_to, rendered_target,
     report, reports, schema, secret, seed, targets, timeline,
 };
 pub use khorovod_import as import;
@@ -49,6 +49,6 @@ pub use khorovod_import as import;
 /// let code = khorovod::codes().find(|code| code.name == "unknown-field").unwrap();
 /// println!("{}: {}", code.title(), code.details());
 /// ```
-pub fn codes() -> impl Iterator<Item = &'static problem::Code> {
+pub fn codes() -> impl Iterator<Item = &'static problem::Explained> {
     khorovod_compiler::pipeline::codes().chain(import::codes())
 }

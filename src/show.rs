@@ -159,8 +159,8 @@ mod tests {
 
     use super::*;
 
-    static SLOTS: Code = Code::new("slots-above-gpus", Severity::Error, "More slots\nthan GPUs.");
-    static LATEST: Code = Code::new("image-latest", Severity::Warning, "A tag that moves");
+    static SLOTS: Code = Code::new("slots-above-gpus", Severity::Error);
+    static LATEST: Code = Code::new("image-latest", Severity::Warning);
 
     fn shown(text: &str, problem: impl Fn(&dyn Fn(&str) -> Span) -> Problem) -> String {
         let mut sources = Sources::default();
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_not_printed() {
-        static SECRET: Code = Code::new("secret-in-env", Severity::Error, "A secret");
+        static SECRET: Code = Code::new("secret-in-env", Severity::Error);
         let shown = shown("env: {TOKEN: hünter2, X: 1}\n", |find| Problem::new(&SECRET, find("hünter2"), "a secret"));
         assert!(shown.contains("{TOKEN: •••••••, X: 1}") && !shown.contains("nter2"), "{shown}");
         assert!(SECRETS.iter().all(|name| crate::codes().any(|code| code.name == *name)));

@@ -22,7 +22,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use khorovod::problem::{Code, Fix, Problem, Severity};
+use khorovod::problem::{Explained, Fix, Problem, Severity};
 use khorovod::{Inputs, Text};
 
 struct Fixture {
@@ -372,7 +372,7 @@ fn explain_shows_a_wrong_and_a_right_spec_for_every_code() {
 #[test]
 fn the_page_has_every_code() {
     let pairs = shown_pairs();
-    let mut codes: Vec<&Code> = khorovod::codes().collect();
+    let mut codes: Vec<&Explained> = khorovod::codes().collect();
     codes.sort_by_key(|code| code.name);
     let mut page = String::from(
         "# Problems\n\n<!-- Generated from the code and tests/problems/ by `make bless`. -->\n\n\

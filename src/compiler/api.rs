@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::job::KubeVersion;
+use crate::pods::Scripts;
 use crate::problem::Problems;
 use crate::report;
 use crate::targets::{self, Target};
@@ -103,6 +104,8 @@ pub struct Inputs {
     pub strict: bool,
     /// The source of ssh keys.
     pub keys: Keys,
+    /// The texts of the scripts that pods run.
+    pub scripts: Scripts,
     /// The size in bytes of the largest stream that [`expand`](crate::expand) accepts.
     pub limit: usize,
 }
@@ -119,6 +122,7 @@ impl Default for Inputs {
             target: targets::PLAIN,
             strict: false,
             keys: Keys::Missing,
+            scripts: Scripts::default(),
             limit: 512 << 20,
         }
     }
@@ -153,7 +157,7 @@ impl Document {
     /// The name of its file in a folder of numbered files.
     fn file_name(&self, number: usize, width: usize) -> String {
         let folder = if self.kind.starts_with("PersistentVolume") { "claims/" } else { "" };
-        let kind = if self.is_foreign() { "other".to_owned() } else { self.kind.to_lowercase() };
+        let kind = if self.is_foreign() { "other".to_owned() } else { self.kind.to_ascii_lowercase() };
         let name = if self.name.is_empty() { String::new() } else { format!("-{}", self.name) };
         let extension = if self.is_script() { "sh" } else { "yaml" };
         format!("{folder}{number:0width$}-{kind}{name}.{extension}")

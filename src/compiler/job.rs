@@ -15,7 +15,7 @@ pub mod types;
 
 use serde_json::{Value as Json, json};
 
-use crate::problem::{Code, Problem, Severity, Span};
+use crate::problem::{Explained, Problem, Severity, Span};
 use crate::yaml::Node;
 use declare::TrainingJob;
 use read::suggestions::FieldIndex;
@@ -74,8 +74,8 @@ pub fn read(document: &Node, texts: &dyn Texts, purpose: &Purpose<'_>, problems:
 }
 
 /// Every code of the reader and the rules.
-pub fn codes() -> impl Iterator<Item = &'static Code> {
-    read::CODES.iter().chain(secrets::CODES).chain(expectations::CODES).copied().chain(rules::codes())
+pub fn codes() -> impl Iterator<Item = &'static Explained> {
+    read::CODES.iter().chain(secrets::CODES).chain(expectations::CODES).chain(rules::codes())
 }
 
 /// Calls `each` for every field of a document, in order, down to a limited depth. The arguments of `each` are the path of

@@ -45,5 +45,5 @@ pub use pipeline::{
     Fixed, changes, check, documents, expand, find_secrets, fix, format, is_rendered, jobs, krm, lives, preview,
     render, render_to, rendered_target, reports, secret,
 };
-pub use pods::seed;
+pub use pods::{Scripts, seed};
 pub use targets::{Target, UnknownTarget};

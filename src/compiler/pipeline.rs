@@ -27,7 +27,8 @@ use base64ct::{Base64, Encoding};
 use crate::api::{Inputs, Keys, Rendered, Text};
 use crate::job::Spec;
 use crate::plan::{Document, Plan, run_name};
-use crate::problem::{Code, Problems};
+use crate::pods::Scripts;
+use crate::problem::{Explained, Problems};
 use crate::yaml::writer::to_yaml;
 use crate::{job, pods, report, targets, yaml};
 use output::{Built, Output};
@@ -44,23 +45,22 @@ pub use reports::{changes, is_rendered, lives, rendered_target, reports};
 pub use secrets::find_secrets;
 
 /// Every problem code of the compiler.
-pub fn codes() -> impl Iterator<Item = &'static Code> {
-    yaml::CODES.iter().copied().chain(job::codes()).chain(targets::codes()).chain(own_codes())
+pub fn codes() -> impl Iterator<Item = &'static Explained> {
+    yaml::CODES.iter().chain(job::codes()).chain(targets::codes()).chain(own_codes())
 }
 
 /// The problem codes that this module and its parts declare.
-fn own_codes() -> impl Iterator<Item = &'static Code> {
-    stream::codes().chain(
-        [no_job::CODES, recognise::CODES, patches::CODES, expand::CODES, krm::CODES].into_iter().flatten().copied(),
-    )
+fn own_codes() -> impl Iterator<Item = &'static Explained> {
+    stream::codes()
+        .chain([no_job::CODES, recognise::CODES, patches::CODES, expand::CODES, krm::CODES].into_iter().flatten())
 }
 
 /// The plan of a valid spec that was read from `document`, and the files of its pods.
-fn plan(spec: Spec, document: Document) -> (Plan, Vec<pods::File>) {
+fn plan(spec: Spec, document: Document, scripts: Scripts) -> (Plan, Vec<pods::File>) {
     let run = run_name(&spec, pods::REVISION);
     let mut plan = Plan::new(spec, run);
     plan.document = document;
-    let files = pods::files(&plan);
+    let files = pods::files(&plan, scripts);
     (plan, files)
 }
 
@@ -178,7 +178,7 @@ fn build(
         return Err(stream.finish());
     }
     let build = |Job { piece, spec, source_comment, kept, .. }: Job| {
-        let (plan, files) = plan(spec, kept);
+        let (plan, files) = plan(spec, kept, inputs.scripts);
         let keys = keys(&plan, &inputs.keys);
         (piece, Built::new(&inputs.target.build(&plan, &files, &keys), &source_comment))
     };
@@ -223,7 +223,7 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
     let mut plans = Vec::with_capacity(jobs.len());
     for job in jobs {
         stream.check_patches(&job);
-        let (plan, files) = plan(job.spec, job.kept);
+        let (plan, files) = plan(job.spec, job.kept, inputs.scripts);
         let objects = {
             let keys = keys(&plan, &inputs.keys);
             inputs.target.build(&plan, &files, &keys).names()

@@ -1,10 +1,11 @@
 //! Makes the files that pods run from a [`Plan`]: hostfile, scripts, configuration of ssh and sshd, and keys.
 //!
-//! Scripts are static text, one file per task; scripts/README.md lists them. Settings that differ between jobs are in
+//! [`Scripts`] are static text, one file per task; scripts/README.md lists them. Settings that differ between jobs are in
 //! `job.sh`, in which [`words::word`] has quoted every value. The phase `kubernetes` puts all files into the run's
 //! ConfigMap, which pods mount at `/etc/khorovod/scripts`.
 
 pub mod keys;
+pub mod scripts;
 pub mod seed;
 mod settings;
 pub mod words;
@@ -16,7 +17,9 @@ use serde_json::json;
 use crate::job::target::SshKeys;
 use crate::job::valid::{HealthPolicy, LauncherKind, Mpi, Progress, S3, Stall, VolumeSource};
 use crate::plan::{Plan, Shape};
+use scripts::scripts;
 
+pub use scripts::{Scripts, without_comments};
 pub use settings::launch;
 pub use words::word;
 
@@ -37,157 +40,65 @@ pub struct File {
 /// objects in place. `make test` fails until the number is raised, and `make bless` records it in `pods/revision.txt`.
 pub const REVISION: u32 = 1;
 
-/// A script or configuration file [without comments](without_comments). The comments are removed while khorovod itself is
-/// compiled, so rendering a job does not spend time on it.
-macro_rules! code {
-    ($text:expr) => {{
-        const SOURCE: &[u8] = $text.as_bytes();
-        const LENGTH: usize = code_length(SOURCE);
-        const CODE: [u8; LENGTH] = code(SOURCE);
-        const TEXT: &str = match std::str::from_utf8(&CODE) {
-            Ok(text) => text,
-            Err(_) => unreachable!(),
-        };
-        Cow::Borrowed(TEXT)
-    }};
-}
-
-/// Static files by the name they are mounted under, without comments.
-macro_rules! scripts {
-    ($($name:literal),+ $(,)?) => {
-        [$(File { name: $name, text: code!(include_str!(concat!("pods/scripts/", $name))) }),+]
-    };
-}
-
-/// The index after the end of the line that starts at `at`.
-const fn line_end(text: &[u8], mut at: usize) -> usize {
-    while at < text.len() {
-        at += 1;
-        if text[at - 1] == b'\n' {
-            break;
-        }
-    }
-    at
-}
-
-/// Whether the line `start..end` is neither blank nor a comment. The first line may be `#!`.
-const fn is_code(text: &[u8], start: usize, end: usize) -> bool {
-    let mut at = start;
-    while at < end && matches!(text[at], b' ' | b'\t') {
-        at += 1;
-    }
-    if at == end || text[at] == b'\n' {
-        return false;
-    }
-    text[at] != b'#' || start == 0 && at + 1 < end && text[at + 1] == b'!'
-}
-
-/// The length of a text without comments.
-const fn code_length(text: &[u8]) -> usize {
-    let (mut at, mut length) = (0, 0);
-    while at < text.len() {
-        let end = line_end(text, at);
-        if is_code(text, at, end) {
-            length += end - at;
-        }
-        at = end;
-    }
-    length
-}
-
-/// A text without comments; `LENGTH` is its [`code_length`].
-const fn code<const LENGTH: usize>(text: &[u8]) -> [u8; LENGTH] {
-    let mut code = [0; LENGTH];
-    let (mut at, mut length) = (0, 0);
-    while at < text.len() {
-        let end = line_end(text, at);
-        if is_code(text, at, end) {
-            while at < end {
-                code[length] = text[at];
-                length += 1;
-                at += 1;
-            }
-        }
-        at = end;
-    }
-    code
-}
-
-/// Removes blank lines and comments from a script or configuration file. Pods get the files without comments, so that an edit of
-/// a comment does not change the rendered objects.
-///
-/// The scripts follow two rules that make this safe, and tests check them: every comment has its own line, and no line of a
-/// quoted string starts with `#`.
-pub fn without_comments(text: &str) -> String {
-    let mut end = 0;
-    let is_code = |line: &&str| {
-        let start = end;
-        end += line.len();
-        is_code(text.as_bytes(), start, end)
-    };
-    text.split_inclusive('\n').filter(is_code).collect()
-}
-
 /// All files of the run's pods. Files that the job's shape does not use are left out.
-pub fn files(plan: &Plan) -> Vec<File> {
+pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
     let mut files = Vec::with_capacity(24);
     files.push(generated("job.sh", settings::job(plan)));
-    files.extend(scripts!["common.sh", "attempt.sh", "alive.sh", "ranks.sh", "signal.sh"]);
+    files.extend(scripts![scripts, "common.sh", "attempt.sh", "alive.sh", "ranks.sh", "signal.sh"]);
     if plan.spec.target.ssh_keys == SshKeys::Operator {
         // With the MPI Operator, `common.sh` also copies the keys of the operator.
-        files[1].text =
-            code!(concat!(include_str!("pods/scripts/common.sh"), include_str!("pods/scripts/operator-keys.sh")));
+        files[1].text += scripts.text(const { scripts::position("operator-keys.sh") });
     }
     if plan.spec.security.run_as_user.is_none() {
-        files.extend(scripts!["passwd.sh"]);
+        files.extend(scripts![scripts, "passwd.sh"]);
     }
     if let Some(transfers) = transfers(plan) {
         files.push(generated("s3.json", transfers));
-        files.extend(scripts!["s3.sh", "s3.py"]);
+        files.extend(scripts![scripts, "s3.sh", "s3.py"]);
     }
     if let Some(passwd) = settings::passwd(plan) {
         files.push(generated("passwd", passwd));
     }
     let has_access = plan.own_job().is_some();
     if has_access {
-        files.extend(scripts!["api.sh", "call.py"]);
+        files.extend(scripts![scripts, "api.sh", "call.py"]);
     }
     let observability = &plan.spec.observability;
     if has_access || observability.launcher_metrics.is_some() {
-        files.extend(scripts!["status.sh"]);
+        files.extend(scripts![scripts, "status.sh"]);
     }
     if observability.launcher_metrics.is_some() {
-        files.extend(scripts!["metrics.py"]);
+        files.extend(scripts![scripts, "metrics.py"]);
     }
     if observability.progress.is_some() {
-        files.extend(scripts!["relay.py"]);
+        files.extend(scripts![scripts, "relay.py"]);
     }
     if plan.spec.health_check.policy != HealthPolicy::Never {
-        files.extend(scripts!["check.sh"]);
+        files.extend(scripts![scripts, "check.sh"]);
     }
     let watches_progress = plan.spec.lifecycle.stall.is_some();
     if watches_progress {
-        files.extend(scripts!["stall.sh", "progress.sh", "evidence.sh", "sitecustomize.py"]);
+        files.extend(scripts![scripts, "stall.sh", "progress.sh", "evidence.sh", "sitecustomize.py"]);
     }
     let is_output = |stall: &Stall| stall.file.is_none() && stall.metric.is_none();
     if plan.spec.lifecycle.stall.as_ref().is_some_and(is_output)
         || matches!(observability.progress, Some(Progress::Auto | Progress::Pattern(_)))
     {
-        files.extend(scripts!["relay.sh"]);
+        files.extend(scripts![scripts, "relay.sh"]);
     }
     if plan.shape == Shape::Agents {
-        files.extend(scripts!["agent.sh"]);
+        files.extend(scripts![scripts, "agent.sh"]);
         if plan.spec.launcher.kind.starts_processes() {
-            files.extend(scripts!["processes.sh", "khorovod_frameworks.py"]);
+            files.extend(scripts![scripts, "processes.sh", "khorovod_frameworks.py"]);
             if !watches_progress {
-                files.extend(scripts!["sitecustomize.py"]);
+                files.extend(scripts![scripts, "sitecustomize.py"]);
             }
         }
         if plan.spec.elastic.is_none() {
-            files.extend(scripts!["agents.py"]);
+            files.extend(scripts![scripts, "agents.py"]);
         }
         if watches_progress {
-            files.extend(scripts!["collect.py"]);
+            files.extend(scripts![scripts, "collect.py"]);
         }
         return files;
     }
@@ -195,41 +106,41 @@ pub fn files(plan: &Plan) -> Vec<File> {
     if let Some(hostfile) = &plan.hostfile {
         files.push(generated("hostfile", hostfile.clone()));
     }
-    files.extend(scripts!["sshd_config", "ssh_config"]);
-    files.extend(scripts!["worker.sh", "sshd.sh", "session.sh", "sweep.sh"]);
-    files.extend(scripts!["launcher.sh", "ssh", "hosts.sh", "probe.sh", "wait.sh"]);
+    files.extend(scripts![scripts, "sshd_config", "ssh_config"]);
+    files.extend(scripts![scripts, "worker.sh", "sshd.sh", "session.sh", "sweep.sh"]);
+    files.extend(scripts![scripts, "launcher.sh", "ssh", "hosts.sh", "probe.sh", "wait.sh"]);
     match plan.spec.launcher.kind {
         LauncherKind::Mpirun => {
-            files.extend(scripts!["mpi.sh", "rank.sh", "world.sh"]);
+            files.extend(scripts![scripts, "mpi.sh", "rank.sh", "world.sh"]);
             if launches_as_tree(plan) {
-                files.extend(scripts!["tree.sh", "srun", "order.sh"]);
+                files.extend(scripts![scripts, "tree.sh", "srun", "order.sh"]);
             }
         }
-        LauncherKind::Horovodrun if plan.spec.elastic.is_none() => files.extend(scripts!["rank.sh"]),
-        LauncherKind::Deepspeed => files.extend(scripts!["rank.sh"]),
+        LauncherKind::Horovodrun if plan.spec.elastic.is_none() => files.extend(scripts![scripts, "rank.sh"]),
+        LauncherKind::Deepspeed => files.extend(scripts![scripts, "rank.sh"]),
         // With the shell launcher, the user may call horovodrun with elastic options.
-        LauncherKind::Shell => files.extend(scripts!["horovodrun", "discover.sh"]),
+        LauncherKind::Shell => files.extend(scripts![scripts, "horovodrun", "discover.sh"]),
         _ => {}
     }
     if plan.spec.health_check.policy != HealthPolicy::Never {
-        files.extend(scripts!["health.sh"]);
+        files.extend(scripts![scripts, "health.sh"]);
     }
     if has_access {
-        files.extend(scripts!["guard.sh"]);
+        files.extend(scripts![scripts, "guard.sh"]);
     }
     if plan.spec.placement.topology.as_ref().is_some_and(|topology| !topology.rank_order.is_empty()) {
-        files.extend(scripts!["topology.sh"]);
+        files.extend(scripts![scripts, "topology.sh"]);
     }
     if plan.shape == Shape::IndexedJob {
-        files.extend(scripts!["indexed.sh"]);
+        files.extend(scripts![scripts, "indexed.sh"]);
     } else if plan.scales() {
-        files.extend(scripts!["scale.sh"]);
+        files.extend(scripts![scripts, "scale.sh"]);
     }
     if plan.spec.elastic.is_some() {
-        files.extend(scripts!["discover.sh", "elastic.sh"]);
+        files.extend(scripts![scripts, "discover.sh", "elastic.sh"]);
     }
     if plan.launch.is_empty() {
-        files.extend(scripts!["idle.sh"]);
+        files.extend(scripts![scripts, "idle.sh"]);
     }
     files
 }

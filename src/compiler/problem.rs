@@ -6,6 +6,7 @@
 mod sources;
 
 use std::fmt;
+use std::ops::Deref;
 
 pub use sources::{Position, Source, SourceId, Sources, Span};
 
@@ -45,14 +46,37 @@ pub struct Code {
     pub name: &'static str,
     /// The severity of its problems without `--strict`.
     pub severity: Severity,
-    /// The meaning and the fix, in Markdown. The first line is a title.
-    pub explanation: &'static str,
 }
 
 impl Code {
     /// Makes a code. The macro `codes!` calls it.
-    pub const fn new(name: &'static str, severity: Severity, explanation: &'static str) -> Self {
-        Self { name, severity, explanation }
+    pub const fn new(name: &'static str, severity: Severity) -> Self {
+        Self { name, severity }
+    }
+}
+
+/// A [`Code`] with its explanation. The two are separate, so that a program that explains no code does not contain the texts.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Explained {
+    /// The code.
+    pub code: &'static Code,
+    /// The meaning and the fix, in Markdown. The first line is a title.
+    pub explanation: &'static str,
+}
+
+impl Deref for Explained {
+    type Target = Code;
+
+    fn deref(&self) -> &Code {
+        self.code
+    }
+}
+
+impl Explained {
+    /// Makes an explained code. The macro `codes!` calls it.
+    pub const fn new(code: &'static Code, explanation: &'static str) -> Self {
+        Self { code, explanation }
     }
 
     /// The title: the first line of the explanation.
@@ -72,14 +96,12 @@ macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $severity:ident $ident:ident = $name:literal;)+) => {
         $(
             $(#[doc = $doc])+
-            pub static $ident: $crate::problem::Code = $crate::problem::Code::new(
-                $name,
-                $crate::problem::Severity::$severity,
-                concat!($($doc, "\n"),+),
-            );
+            pub static $ident: $crate::problem::Code =
+                $crate::problem::Code::new($name, $crate::problem::Severity::$severity);
         )+
         /// The problem codes that this file declares.
-        pub static CODES: &[&$crate::problem::Code] = &[$(&$ident),+];
+        pub static CODES: &[$crate::problem::Explained] =
+            &[$($crate::problem::Explained::new(&$ident, concat!($($doc, "\n"),+))),+];
     };
 }
 pub use crate::codes;

@@ -25,7 +25,7 @@ use crate::job::target::Facts;
 use crate::kubernetes::{self, Object};
 use crate::plan::Plan;
 use crate::pods::File;
-use crate::problem::{Code, Problem};
+use crate::problem::{Explained, Problem};
 use crate::report::{self, Description};
 
 pub use slurm::SCRIPT_MARK;
@@ -117,8 +117,8 @@ impl fmt::Display for UnknownTarget {
 impl std::error::Error for UnknownTarget {}
 
 /// The problem codes of the targets.
-pub fn codes() -> impl Iterator<Item = &'static Code> {
-    refusal::CODES.iter().chain(slurm::CODES).copied()
+pub fn codes() -> impl Iterator<Item = &'static Explained> {
+    refusal::CODES.iter().chain(slurm::CODES)
 }
 
 /// The output for one job.

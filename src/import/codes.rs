@@ -1,6 +1,6 @@
 //! The problem codes of the importers.
 
-use khorovod_compiler::problem::{Code, codes};
+use khorovod_compiler::problem::{Explained, codes};
 
 codes! {
     /// The file is for another system
@@ -27,6 +27,6 @@ codes! {
 }
 
 /// Every problem code of the importers.
-pub fn codes() -> impl Iterator<Item = &'static Code> {
-    CODES.iter().copied()
+pub fn codes() -> impl Iterator<Item = &'static Explained> {
+    CODES.iter()
 }

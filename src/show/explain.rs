@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::table::{columns, paragraphs};
-use crate::problem::Code;
+use crate::problem::Explained;
 use khorovod_compiler::yaml::flow::flow;
 
 /// The width of the widest label of a field: `examples`.
@@ -82,7 +82,7 @@ pub fn explain(topic: &str) -> Result<String, String> {
 }
 
 /// The explanation of a code, without the space with which each line of a doc comment begins.
-pub fn explanation(code: &Code) -> String {
+pub fn explanation(code: &Explained) -> String {
     let lines = code.explanation.trim().lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -47,7 +47,7 @@ mod tests {
     use super::super::{github, json, sarif};
     use super::*;
 
-    static CODE: Code = Code::new("unknown-field", Severity::Error, "An unknown key\n\nMore: *text*.");
+    static CODE: Code = Code::new("unknown-field", Severity::Error);
 
     /// A problem in the second line of a file whose name needs escaping.
     fn sample() -> Vec<Problems> {

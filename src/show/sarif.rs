@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::problem::{Code, Problems, Span};
+use crate::problem::{Code, Explained, Problems, Span};
 use serde_json::{Value, json};
 
 use super::dedup::is_new;
@@ -55,10 +55,12 @@ pub fn text(all: &[Problems]) -> String {
     let rules: Vec<Value> = rules
         .iter()
         .map(|code| {
+            let explained = crate::codes().find(|explained| explained.code == *code);
+            let help = explained.map(explanation).unwrap_or_default();
             json!({
                 "id": code.name,
-                "shortDescription": { "text": code.title() },
-                "help": { "text": explanation(code), "markdown": explanation(code) },
+                "shortDescription": { "text": explained.map_or(code.name, Explained::title) },
+                "help": { "text": help, "markdown": help },
                 "defaultConfiguration": { "level": code.severity.word() },
             })
         })

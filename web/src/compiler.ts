@@ -1,8 +1,8 @@
 // Runs the compiler, which is a WebAssembly module: in a worker, or in the page's thread if that is quick.
-import { draw, initSync, preview, secrets } from "../pkg/khorovod_web.js";
+import { draw, initSync, load_scripts, preview, secrets } from "../pkg/khorovod_web.js";
 import { type Check, nullable, parse } from "./wire/check";
 import * as wire from "./wire/types";
-import type { Answer, Call, Request } from "./worker";
+import type { Answer, Call, Request, Start } from "./worker";
 
 /** A preview in the worker that takes longer than this, in ms, is stopped if the spec has changed meanwhile. */
 const PREVIEW_LIMIT = 1_500;
@@ -38,6 +38,8 @@ export class Compiler {
   private running: { since: number; id: number } | undefined;
   /** The text to preview next. */
   private next: string | undefined;
+  /** The scripts of pods, once they are loaded. Until then, they are empty in rendered objects. */
+  private scripts: string | undefined;
   /** The memory of the module in this thread, once it is loaded here. */
   private ownMemory: WebAssembly.Memory | undefined;
   private workerMemory = 0;
@@ -63,7 +65,8 @@ export class Compiler {
     const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
     worker.addEventListener("message", ({ data }: MessageEvent<Answer>) => this.answered(data));
     worker.addEventListener("error", (event) => this.onFailure(new Error(event.message || "the worker did not start")));
-    worker.postMessage(this.module);
+    const start: Start = { module: this.module, scripts: this.scripts };
+    worker.postMessage(start);
     for (const { request } of this.waiting.values()) worker.postMessage(request);
     return worker;
   }
@@ -76,6 +79,7 @@ export class Compiler {
   /** Loads the module into this thread, so that quick previews run here. */
   loadHere() {
     this.ownMemory = initSync({ module: this.module }).memory;
+    if (this.scripts !== undefined) load_scripts(this.scripts);
   }
 
   /** Renders the objects to apply. A seed of 32 bytes makes ssh keys; an empty one leaves their Secret out. */
@@ -113,9 +117,12 @@ export class Compiler {
     return parse(wire.checkChanges, await this.askText({ name: "changes", old, now }));
   }
 
-  /** Returns what each problem code means. */
-  async codes(): Promise<wire.Codes> {
-    return parse(wire.checkCodes, await this.askText({ name: "codes" }));
+  /** Loads the scripts of pods into the worker, and returns what each problem code means. */
+  async loadTexts(): Promise<wire.Codes> {
+    const texts = await this.askText({ name: "texts" });
+    const end = texts.indexOf("\n");
+    this.scripts = texts.slice(end + 1);
+    return parse(wire.checkCodes, texts.slice(0, end));
   }
 
   /** Returns the values of a text that look like secrets; undefined if the module is not loaded in this thread. */

@@ -1,4 +1,4 @@
-// The exports of the WebAssembly modules in ../wasm, ../import and ../timeline, so that the sources can be checked before the modules are
+// The exports of the WebAssembly modules in ../wasm, ../import, ../timeline and ../texts, so that the sources can be checked before the modules are
 // built. Once web/pkg/ exists, TypeScript uses the declarations there instead.
 
 declare module "*/pkg/khorovod_web.js" {
@@ -6,7 +6,7 @@ declare module "*/pkg/khorovod_web.js" {
   export function draw(spec: string, width: number): string;
   export function render(spec: string, seed: Uint8Array): Uint8Array;
   export function changes(old: string, now: string): string;
-  export function codes(): string;
+  export function load_scripts(texts: string): boolean;
   export function svg(spec: string): string;
   export function lives(spec: string): string;
   export function secrets(text: string): string;
@@ -22,5 +22,11 @@ declare module "*/pkg/khorovod_web_import.js" {
 
 declare module "*/pkg/khorovod_web_timeline.js" {
   export function timeline(lives: string, job: number, scenario: string, width: number): string;
+  export default function load(options: { module_or_path: string }): Promise<unknown>;
+}
+
+declare module "*/pkg/khorovod_web_texts.js" {
+  export function scripts(): string;
+  export function codes(): string;
   export default function load(options: { module_or_path: string }): Promise<unknown>;
 }

@@ -71,6 +71,8 @@ export class Page {
   private timeline: Promise<TimelineView> | undefined;
   /** The event that the timeline shows. */
   private scenario: Scenario = "workerNode";
+  /** Whether rendered objects contain the scripts of pods, which are loaded after the first preview. */
+  private hasScripts = false;
   /** Whether the compiler draws the picture for another width. */
   private isDrawing = false;
   /** How many previews were shown. Tests wait for it to change. */
@@ -181,11 +183,14 @@ export class Page {
     compiler.width = this.picture.width;
     compiler.preview(this.editor.text);
     const schema = fetch(schemaFile).then((response) => response.text());
-    const codes = compiler.codes();
+    const codes = compiler.loadTexts();
     this.editor.useSchema(new Fields(parse(checkSchema, await schema)));
     this.problems.codes = await codes;
     compiler.loadHere();
-    document.documentElement.dataset["ready"] = "";
+    // The objects of the base have no scripts.
+    this.base = undefined;
+    this.hasScripts = true;
+    compiler.preview(this.editor.text);
   }
 
   private loadedCompiler(): Compiler {
@@ -309,6 +314,7 @@ export class Page {
     const { dataset } = document.documentElement;
     dataset["memory"] = String(this.compiler?.memory ?? 0);
     dataset["shown"] = String(++this.shown);
+    if (this.hasScripts) dataset["ready"] = "";
     if (this.shown === 1) performance.mark("interactive");
   }
 
@@ -378,6 +384,10 @@ export class Page {
         drawPlans(compiled);
         break;
       case "objects":
+        if (!this.hasScripts) {
+          this.changesSinceBase.replaceChildren(h("p", {}, "Loading the scripts of the pods…"));
+          break;
+        }
         this.objects.show(compiled);
         this.drawChanges(this.current).catch((error: unknown) => this.setStatus(asError(error).message));
         break;

@@ -1,6 +1,7 @@
 // The compiler in a thread of its own, so that no spec, however long, delays typing.
-import { changes, codes, draw, initSync, lives, preview, render, svg } from "../pkg/khorovod_web.js";
+import { changes, draw, initSync, lives, load_scripts, preview, render, svg } from "../pkg/khorovod_web.js";
 import importModule from "../pkg/khorovod_web_import_bg.wasm?url";
+import textsModule from "../pkg/khorovod_web_texts_bg.wasm?url";
 import timelineModule from "../pkg/khorovod_web_timeline_bg.wasm?url";
 
 /** A function of a module, with its arguments. */
@@ -11,10 +12,17 @@ export type Call =
   | { name: "timeline"; spec: string; job: number; scenario: string; width: number }
   | { name: "render"; spec: string; seed: Uint8Array }
   | { name: "changes"; old: string; now: string }
-  | { name: "codes" }
+  | { name: "texts" }
   | { name: "systems" }
   | { name: "detectSystem"; file: string }
   | { name: "importFile"; file: string; system: string; options: { name: string; image: string; command: string } };
+
+/** The first message to the worker. */
+export interface Start {
+  module: WebAssembly.Module;
+  /** The scripts of pods, if they are loaded already. */
+  scripts: string | undefined;
+}
 
 export interface Request {
   id: number;
@@ -44,6 +52,12 @@ async function loadTimeline() {
   return module.timeline;
 }
 
+async function loadTexts() {
+  const { default: load, codes, scripts } = await import("../pkg/khorovod_web_texts.js");
+  await load({ module_or_path: textsModule });
+  return { codes: codes(), scripts: scripts() };
+}
+
 /**
  * Answers requests with the module. The importers' module is loaded when the first file is imported, that of the timeline when
  * the first one is drawn.
@@ -52,9 +66,12 @@ class Server {
   private readonly memory: WebAssembly.Memory;
   private importers: ReturnType<typeof loadImporters> | undefined;
   private timeline: ReturnType<typeof loadTimeline> | undefined;
+  private texts: ReturnType<typeof loadTexts> | undefined;
+  private hasScripts: boolean;
 
-  constructor(module: WebAssembly.Module) {
+  constructor({ module, scripts }: Start) {
     this.memory = initSync({ module }).memory;
+    this.hasScripts = scripts !== undefined && load_scripts(scripts);
   }
 
   async answer({ id, call }: Request): Promise<Answer> {
@@ -86,11 +103,14 @@ class Server {
         return () => timeline(lives(call.spec), call.job, call.scenario, call.width);
       }
       case "render":
+        if (!this.hasScripts) await this.loadedTexts();
         return () => render(call.spec, call.seed);
       case "changes":
         return () => changes(call.old, call.now);
-      case "codes":
-        return codes;
+      case "texts": {
+        const { codes, scripts } = await this.loadedTexts();
+        return () => `${codes}\n${scripts}`;
+      }
       case "systems":
         return (await this.loadedImporters()).systems;
       case "detectSystem": {
@@ -105,6 +125,14 @@ class Server {
     }
   }
 
+  private async loadedTexts() {
+    this.texts ??= loadTexts();
+    const texts = await this.texts;
+    if (!this.hasScripts && !load_scripts(texts.scripts)) throw new Error("the scripts are of another version");
+    this.hasScripts = true;
+    return texts;
+  }
+
   private loadedImporters() {
     this.importers ??= loadImporters();
     return this.importers;
@@ -114,8 +142,8 @@ class Server {
 // The first message is the module, each further one a request.
 self.addEventListener(
   "message",
-  ({ data: module }: MessageEvent<WebAssembly.Module>) => {
-    const server = new Server(module);
+  ({ data: start }: MessageEvent<Start>) => {
+    const server = new Server(start);
     const reply = async ({ data: request }: MessageEvent<Request>) => {
       const answer = await server.answer(request);
       const moved = answer.result instanceof Uint8Array ? [answer.result.buffer] : [];

@@ -257,7 +257,7 @@ impl Check<'_> {
 
     fn level(&self, expected: &Expected) -> Option<Problem> {
         let limit = expected.pod_security_level.as_ref()?;
-        let word = |level| format!("{level:?}").to_lowercase();
+        let word = |level| format!("{level:?}").to_ascii_lowercase();
         let given = self.spec.security.pod_security_level;
         let message = format!("the Pod Security level is `{}`, and `{}` is expected", word(given), word(limit.0));
         let hint = "remove `podSecurityLevel`, and the fields that need it";

@@ -146,6 +146,22 @@ pub trait Field: Sized {
     fn fields(_path: &str, _depth: usize, _each: &mut dyn FnMut(&Place<'_>)) {}
 }
 
+/// [`Field::fields`] of the type of a field.
+pub type FieldsBelow = fn(&str, usize, &mut dyn FnMut(&Place<'_>));
+
+/// Calls `each` with the fields of a map, then with those below each of them.
+pub fn walk_fields(fields: &[(&'static str, FieldsBelow)], path: &str, depth: usize, each: &mut dyn FnMut(&Place<'_>)) {
+    for (key, _) in fields {
+        each(&Place { depth, parent: path, key });
+    }
+    if depth < DEEPEST {
+        for (key, below) in fields {
+            let path = if path.is_empty() { (*key).to_owned() } else { format!("{path}.{key}") };
+            below(&path, depth + 1, each);
+        }
+    }
+}
+
 /// The largest `depth` of the fields that [`Field::fields`] lists.
 pub const DEEPEST: usize = 3;
 
@@ -166,33 +182,50 @@ pub struct Reader<'n, 'p> {
 const MAX_PROBLEMS: usize = 1_000;
 
 enum Step<'n> {
-    Key(&'n Entry, Own),
+    Key(&'n Entry, &'static Shape),
     Index(usize),
 }
 
-/// The fields of a shape.
-pub trait Shape {
+/// The facts about the fields of a map. They are data, because functions that are generated per map make the WebAssembly modules
+/// larger.
+#[derive(Debug)]
+pub struct Shape {
     /// The keys of the fields, in the order in which specs usually have them.
-    const KEYS: &'static [&'static str];
+    pub keys: &'static [&'static str],
     /// The keys that are required, alone or as one of several.
-    const NEEDED: &'static [&'static str];
-    /// Example values of a field.
-    fn examples(key: &str) -> Vec<Json>;
+    pub needed: &'static [&'static str],
+    /// Per field [`END_OF_FIELD`], the key, and for each example [`START_OF_EXAMPLE`] and the expression that declares it.
+    pub examples: &'static str,
+}
+
+/// Separates the fields in [`Shape::examples`].
+pub const END_OF_FIELD: char = '\u{1}';
+/// Separates the examples of a field in [`Shape::examples`].
+pub const START_OF_EXAMPLE: char = '\u{2}';
+
+/// The shape of a map whose keys are names.
+const NAMES: &Shape = &Shape { keys: &[], needed: &[], examples: "" };
+
+impl Shape {
+    /// The examples of a field.
+    pub fn examples(&self, key: &str) -> impl Iterator<Item = Json> {
+        let of_field = |field: &'static str| field.strip_prefix(key)?.strip_prefix(START_OF_EXAMPLE);
+        let examples = self.examples.split(END_OF_FIELD).find_map(of_field);
+        examples.into_iter().flat_map(|all| all.split(START_OF_EXAMPLE)).filter_map(literal)
+    }
+
     /// The first example of a field.
-    fn example(key: &str) -> Option<Json> {
-        Self::examples(key).into_iter().next()
+    pub fn example(&self, key: &str) -> Option<Json> {
+        self.examples(key).next()
     }
 }
 
-/// The facts that a [`Shape`] declares about one of its fields. An entry of a map such as `env`, whose keys are names, is not a
-/// declared field, so its facts are [`NOTHING`].
-#[derive(Clone, Copy)]
-struct Own {
-    needed: bool,
-    example: fn(&str) -> Option<Json>,
+/// The value of an expression in a declaration: a literal, or a call of `json!`. The compiler of Rust may put spaces between its tokens.
+fn literal(expression: &str) -> Option<Json> {
+    let call = expression.strip_prefix("json").and_then(|rest| rest.trim_start().strip_prefix('!'));
+    let argument = call.and_then(|rest| rest.trim().strip_prefix('(')?.strip_suffix(')'));
+    serde_json::from_str(argument.unwrap_or(expression)).ok()
 }
-
-const NOTHING: Own = Own { needed: false, example: |_| None };
 
 impl<'n, 'p> Reader<'n, 'p> {
     /// A reader at the top of a document.
@@ -226,16 +259,12 @@ impl<'n, 'p> Reader<'n, 'p> {
 
     /// Reads the value of an entry whose key is a name, not a declared field.
     pub fn entry<T: Field>(&mut self, entry: &'n Entry) -> Option<At<T>> {
-        self.under(entry, NOTHING)
+        self.field(entry, NAMES)
     }
 
     /// Reads the value of a shape's field.
-    pub fn field<S: Shape, T: Field>(&mut self, entry: &'n Entry) -> Option<At<T>> {
-        self.under(entry, Own { needed: S::NEEDED.contains(&entry.key.as_str()), example: S::example })
-    }
-
-    fn under<T: Field>(&mut self, entry: &'n Entry, own: Own) -> Option<At<T>> {
-        self.path.push(Step::Key(entry, own));
+    pub fn field<T: Field>(&mut self, entry: &'n Entry, shape: &'static Shape) -> Option<At<T>> {
+        self.path.push(Step::Key(entry, shape));
         let value = T::read(&entry.value, self);
         self.path.pop();
         Some(At { value: value?, span: entry.value.span, key: entry.key_span })

@@ -35,7 +35,7 @@ use super::read::At;
 use super::read::edits::Texts;
 use super::types::KubeVersion;
 use super::types::spec::Spec;
-use crate::problem::{Code, Problem, Span};
+use crate::problem::{Explained, Problem, Span};
 use crate::yaml::Node;
 
 pub use conflicts::spares;
@@ -127,7 +127,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
 }
 
 /// Every code of every rule.
-pub fn codes() -> impl Iterator<Item = &'static Code> {
+pub fn codes() -> impl Iterator<Item = &'static Explained> {
     [
         names::CODES,
         workers::CODES,
@@ -148,5 +148,4 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
     ]
     .into_iter()
     .flatten()
-    .copied()
 }

@@ -66,7 +66,7 @@ pub fn looks_secret(name: &str, value: &str) -> bool {
 
 /// Whether the value of a variable may be a secret, so that reports must not show it.
 pub fn may_be_secret(name: &str, value: &str) -> bool {
-    let name = name.to_uppercase();
+    let name = name.to_ascii_uppercase();
     VAGUE_NAMES.iter().any(|word| name.contains(word)) || looks_secret(&name, value)
 }
 
@@ -88,7 +88,7 @@ fn evidence(name: &str, value: &str) -> Option<Evidence> {
     if has_password(value) {
         return Some(Evidence::Url);
     }
-    let upper = name.to_uppercase();
+    let upper = name.to_ascii_uppercase();
     let has = |words: &[&str]| words.iter().any(|word| upper.contains(word));
     (!value.is_empty() && !is_switch(value) && has(NAMES) && !has(ABOUT)).then_some(Evidence::Name)
 }
@@ -114,7 +114,7 @@ pub fn find_secret(name: &str, value: &str, span: Span) -> Option<Problem> {
             (&PASSWORD_IN_ENV, format!("`{name}` has the name of a secret, and its value is in the spec"))
         }
     };
-    let key = name.to_lowercase().replace('_', "-");
+    let key = name.to_ascii_lowercase().replace('_', "-");
     let hint = format!("create a Secret and write `{name}: {{secretKeyRef: {{name: my-secret, key: {key}}}}}`");
     Some(Problem::new(code, span, message).hint(hint))
 }

@@ -77,7 +77,7 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
     if written.is_empty() || !spec.target.has_pods {
         return;
     }
-    let (mut plan, files) = plan(spec.clone(), kept.clone());
+    let (mut plan, files) = plan(spec.clone(), kept.clone(), inputs.scripts);
     let keys = keys(&plan, &inputs.keys);
     // Build the objects without patches. The name of the run is already computed from the spec with all patches.
     let patches = std::mem::take(&mut plan.spec.patches);

@@ -46,7 +46,7 @@ pub fn preview(text: &Text, inputs: &Inputs, max_jobs: usize) -> Result<Preview,
             end = piece.start;
             break;
         }
-        let (plan, files) = plan(spec, kept);
+        let (plan, files) = plan(spec, kept, inputs.scripts);
         let keys = keys(&plan, &inputs.keys);
         let output = inputs.target.build(&plan, &files, &keys);
         out.copy(piece.start);

@@ -16,7 +16,7 @@ use crate::job::valid::{Volume, VolumeSource};
 use crate::job::{self, Spec, Texts, expectations};
 use crate::job::{Case, Purpose};
 use crate::plan::Document;
-use crate::problem::{Code, Problem, Problems, Severity, SourceId, Span, codes};
+use crate::problem::{Explained, Problem, Problems, Severity, SourceId, Span, codes};
 use crate::yaml::{self, Node};
 
 codes! {
@@ -91,8 +91,8 @@ impl Texts for Vec<Part<'_>> {
 }
 
 /// The problem codes of this module.
-pub fn codes() -> impl Iterator<Item = &'static Code> {
-    CODES.iter().chain(overlays::CODES).copied()
+pub fn codes() -> impl Iterator<Item = &'static Explained> {
+    CODES.iter().chain(overlays::CODES)
 }
 
 /// The state of one compilation: the texts and the problems so far. Texts are borrowed, and copied only if there is a problem.

@@ -493,7 +493,11 @@ fn security(list: &mut List, security: &Security) {
         read_only_root_filesystem,
     } = security;
     // If a user id is set, pods contain only the id, and the level has no effect on them.
-    list.run_if(run_as_user.is_none(), "security.podSecurityLevel", format!("{pod_security_level:?}").to_lowercase());
+    list.run_if(
+        run_as_user.is_none(),
+        "security.podSecurityLevel",
+        format!("{pod_security_level:?}").to_ascii_lowercase(),
+    );
     list.optional("security.runAsUser", *run_as_user);
     list.optional("security.fsGroup", *fs_group);
     list.add(Reach::InPlace, "security.networkPolicy", network_policy);

@@ -3,11 +3,15 @@
 
 use std::{fs, path::Path, process::Command};
 
-use super::{File, REVISION, TREE_FROM, current, files, without_comments};
+use super::{File, REVISION, Scripts, TREE_FROM, current, scripts::NAMES, without_comments};
 use crate::job::declare;
 use crate::job::fixtures::{group, spec};
 use crate::job::valid::*;
 use crate::plan::{Plan, Shape};
+
+fn files(plan: &Plan) -> Vec<File> {
+    super::files(plan, Scripts::default())
+}
 
 /// A plan for two workers of two ranks each, under Open MPI.
 fn plan() -> Plan {
@@ -281,6 +285,19 @@ fn difficult_values_stay_one_word() {
         .unwrap();
     let words = String::from_utf8(out.stdout).unwrap();
     assert_eq!(words.split_terminator('\0').collect::<Vec<_>>(), nasty, "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+/// Without the texts of the scripts, a plan has the same files, and those that are generated are complete.
+#[test]
+fn scripts_can_be_left_out() {
+    for plan in plans() {
+        for (file, without) in files(&plan).iter().zip(super::files(&plan, Scripts::LEFT_OUT)) {
+            assert_eq!(file.name, without.name);
+            let expected = if NAMES.contains(&file.name) { "" } else { &file.text };
+            assert_eq!(without.text, expected);
+        }
+        assert_eq!(files(&plan).len(), super::files(&plan, Scripts::LEFT_OUT).len());
+    }
 }
 
 #[test]

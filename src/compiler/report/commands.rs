@@ -40,7 +40,7 @@ pub fn commands(plan: &Plan, description: &Description, objects: &[Object], pods
 fn kinds(objects: &[Object]) -> String {
     let mut kinds: Vec<String> = KINDS.split(',').map(str::to_owned).collect();
     for Object { kind, api_group, .. } in objects {
-        let kind = kind.to_lowercase();
+        let kind = kind.to_ascii_lowercase();
         let resource = if api_group.contains('.') && kind == "job" { format!("{kind}.{api_group}") } else { kind };
         if !kinds.contains(&resource) && !resource.starts_with("persistentvolume") && !is_outside(&resource) {
             kinds.push(resource);
@@ -51,7 +51,7 @@ fn kinds(objects: &[Object]) -> String {
 
 /// Whether objects of this kind are outside of namespaces, where another job may have the same name.
 fn is_outside(kind: &str) -> bool {
-    kind.to_lowercase().starts_with("clusterrole")
+    kind.to_ascii_lowercase().starts_with("clusterrole")
 }
 
 /// The command that deletes the objects outside of namespaces, after another command. Empty if all objects of the job are in its namespace.

@@ -6,17 +6,21 @@
 
 mod offsets;
 
+use std::sync::OnceLock;
+
 use khorovod::problem::{self, Problems};
-use khorovod::{Inputs, Keys, Origin, Text, picture};
+use khorovod::{Inputs, Keys, Origin, Scripts, Text, picture};
 use khorovod_web_wire::{
-    Code, Codes, Compiled, Files, FoundSecret, Grid, Map, Picture, PictureItem, PlacedText, Preview, Problem,
-    RenderedDocument, RenderedFile, Severity,
+    Compiled, Files, FoundSecret, Grid, Map, Picture, PictureItem, PlacedText, Preview, Problem, RenderedDocument,
+    RenderedFile, Severity,
 };
 use khorovod_web_wire::{json, packed};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use offsets::Offsets;
 
+/// The scripts that pods run, once the page has loaded them.
+static SCRIPTS: OnceLock<Scripts> = OnceLock::new();
 /// At most this many jobs are described; further ones are only checked.
 const JOBS: usize = 50;
 /// At most this many problems are listed.
@@ -27,7 +31,16 @@ fn text(text: String) -> Text {
 }
 
 fn inputs(keys: Keys) -> Inputs {
-    Inputs { keys, ..Inputs::default() }
+    let scripts = SCRIPTS.get().copied().unwrap_or(Scripts::LEFT_OUT);
+    Inputs { keys, scripts, ..Inputs::default() }
+}
+
+/// Takes the texts of the scripts of pods, which are the result of the function `scripts` of `khorovod-web-texts`. Before this
+/// call, scripts are empty in rendered objects. Returns whether the texts are those of this version.
+#[wasm_bindgen]
+pub fn load_scripts(texts: String) -> bool {
+    let Some(scripts) = Scripts::split(texts.leak()) else { return false };
+    SCRIPTS.set(scripts).is_ok()
 }
 
 /// Compiles a stream of specs with masked keys: a [`Preview`] as JSON, then a newline and the rendered objects, which are
@@ -96,17 +109,6 @@ pub fn render(spec: String, seed: &[u8]) -> Vec<u8> {
 #[wasm_bindgen]
 pub fn changes(old: String, new: String) -> String {
     json(&khorovod::changes(&text(old), &text(new), &inputs(Keys::Masked)).unwrap_or_default())
-}
-
-/// Returns what each problem code means, as JSON: [`Codes`].
-#[wasm_bindgen]
-pub fn codes() -> String {
-    let code = |code: &problem::Code| {
-        let lines: Vec<&str> = code.details().lines().map(str::trim).collect();
-        Code { title: code.title(), details: lines.join("\n") }
-    };
-    let codes: Codes = Map(khorovod::codes().map(|known| (known.name, code(known))).collect());
-    json(&codes)
 }
 
 fn compiled<'a>(preview: &'a khorovod::Preview, offsets: &Offsets, width: u32) -> Compiled<'a> {

@@ -245,7 +245,7 @@ shape! {
         /// The id of the user that the containers run as. On a shared disk, set the id of the owner of the files, as `id -u` prints it. Under `openshift` the platform assigns it.
         "runAsUser" run_as_user: Int<0, 2_147_483_647>, default 65_532;
         /// The id of the group that owns volumes. Kubernetes may give the files of a volume to this group, but not those of `hostPath` and `nfs`. Default: `runAsUser`.
-        "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65_532;
+        "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65532;
         /// Whether a NetworkPolicy blocks traffic from other pods to the pods of the job.
         "networkPolicy" network_policy: bool, default true;
         /// The addresses that the pods may connect to, besides other pods and DNS. The NetworkPolicy enforces it.

@@ -163,7 +163,7 @@ fn image_way_out(text: &str) -> Option<WayOut> {
     let name = transport.split_once("://").map_or(transport, |(_, rest)| rest).trim_start_matches('/');
     // enroot writes a `#` between the registry and the path.
     let name = if name.matches('#').count() == 1 { name.replace('#', "/") } else { name.to_owned() };
-    let candidates = [name.clone(), name.to_lowercase()];
+    let candidates = [name.clone(), name.to_ascii_lowercase()];
     let found = candidates.into_iter().find(|candidate| has_form::<ImageName>(candidate));
     found.map(WayOut::Write).or_else(|| left_open(text).or_else(|| part_of_image(text)).map(WayOut::Say))
 }
@@ -504,7 +504,7 @@ fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
     if text.trim().is_empty() || text.starts_with(['~', '$']) {
         return None;
     }
-    let lower = text.to_lowercase();
+    let lower = text.to_ascii_lowercase();
     let resource = match lower.as_str() {
         "gpu" | "gpus" | "nvidia" => "nvidia.com/gpu",
         "mem" => "memory",

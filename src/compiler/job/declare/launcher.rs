@@ -1,7 +1,5 @@
 //! Fields about the program that starts the ranks, elastic training, ssh and collective operations.
 
-use serde_json::json;
-
 use super::MAX_WORKERS;
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{choice, shape};

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::job::read::{At, Defs};
+use crate::job::read::{At, Defs, Shape};
 
 /// Declares a map with known keys.
 ///
@@ -52,16 +52,13 @@ macro_rules! shape {
             )?)+
         }
 
-        impl $crate::job::read::Shape for $name {
-            const KEYS: &'static [&'static str] = &[$($key),+];
-            const NEEDED: &'static [&'static str] = &[$($($crate::job::declare::shapes::shape!(@key $required $key),)?)+ $($($one),+)?];
-
-            fn examples(key: &str) -> Vec<serde_json::Value> {
-                match key {
-                    $($key => vec![$(serde_json::json!($example)),*],)+
-                    _ => Vec::new(),
-                }
-            }
+        impl $name {
+            #[doc = concat!("The facts about the fields of `", stringify!($name), "`.")]
+            pub const SHAPE: &'static $crate::job::read::Shape = &$crate::job::read::Shape {
+                keys: &[$($key),+],
+                needed: &[$($($crate::job::declare::shapes::shape!(@key $required $key),)?)+ $($($one),+)?],
+                examples: concat!($("\u{1}", $key, $("\u{2}", stringify!($example),)*)+),
+            };
         }
 
         impl $crate::job::read::Field for $name {
@@ -78,17 +75,17 @@ macro_rules! shape {
                 })?
                 for entry in reader.map(node, $crate::job::read::Expected::Fields)? {
                     match entry.key.as_str() {
-                        $($key => read.$field = reader.field::<Self, _>(entry),)+
-                        _ => reader.unknown(entry, <Self as $crate::job::read::Shape>::KEYS),
+                        $($key => read.$field = reader.field(entry, Self::SHAPE),)+
+                        _ => reader.unknown(entry, Self::SHAPE.keys),
                     }
                 }
                 $($crate::job::declare::shapes::shape!(@require reader node $key $($required)?);)+
-                $(reader.exactly_one::<Self>(node, &[$($one),+]);)?
+                $(reader.exactly_one(node, Self::SHAPE, &[$($one),+]);)?
                 Some(read)
             }
 
             fn schema(defs: &mut $crate::job::read::Defs) -> serde_json::Value {
-                use $crate::job::{declare::shapes, read::{Field, Shape}};
+                use $crate::job::{declare::shapes, read::Field};
                 let name = stringify!($name);
                 if !defs.contains_key(name) {
                     defs.insert(name.to_owned(), serde_json::Value::Null);
@@ -98,7 +95,7 @@ macro_rules! shape {
                             doc: concat!($($doc, "\n"),+),
                             schema: <$type as Field>::schema,
                             default: || [$(serde_json::json!($default))?].into_iter().next(),
-                            examples: Self::examples,
+                            shape: Self::SHAPE,
                         };
                         properties.insert($key.to_owned(), field.written($key, defs));
                     )+
@@ -121,15 +118,9 @@ macro_rules! shape {
             }
 
             fn fields(path: &str, depth: usize, each: &mut dyn FnMut(&$crate::job::read::Place<'_>)) {
-                $(each(&$crate::job::read::Place {
-                    depth,
-                    parent: path,
-                    key: $key,
-                });)+
-                if depth < $crate::job::read::DEEPEST {
-                    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-                    $(<$type as $crate::job::read::Field>::fields(&below($key), depth + 1, each);)+
-                }
+                let fields: &[(&str, $crate::job::read::FieldsBelow)] =
+                    &[$(($key, <$type as $crate::job::read::Field>::fields)),+];
+                $crate::job::read::walk_fields(fields, path, depth, each);
             }
         }
     };
@@ -138,7 +129,7 @@ macro_rules! shape {
     };
     (@require $reader:ident $node:ident $key:literal) => {};
     (@require $reader:ident $node:ident $key:literal required) => {
-        $reader.required::<Self>($node, $key);
+        $reader.required($node, Self::SHAPE, $key);
     };
 }
 pub(crate) use shape;
@@ -274,7 +265,7 @@ pub struct Property {
     pub doc: &'static str,
     pub schema: fn(&mut Defs) -> Json,
     pub default: fn() -> Option<Json>,
-    pub examples: fn(&str) -> Vec<Json>,
+    pub shape: &'static Shape,
 }
 
 impl Property {
@@ -283,7 +274,7 @@ impl Property {
         if let Some(default) = (self.default)() {
             field["default"] = default;
         }
-        let examples = (self.examples)(key);
+        let examples: Vec<_> = self.shape.examples(key).collect();
         if !examples.is_empty() {
             field["examples"] = Json::Array(examples);
         }

@@ -1,7 +1,5 @@
 //! Fields about the pods that run ranks.
 
-use serde_json::json;
-
 use crate::job::declare::job::CommandLine;
 use crate::job::declare::launcher::Elastic;
 use crate::job::declare::scalars::*;

@@ -165,17 +165,18 @@ impl<'n> Reader<'n, '_> {
     /// The report of a key without a value.
     fn empty(&self, node: &Node, expected: Expected) -> Problem {
         let path = self.path();
-        let Some(Step::Key(entry, own)) = self.path.last() else {
+        let Some(Step::Key(entry, shape)) = self.path.last() else {
             let problem = Problem::new(&EMPTY_VALUE, node.span, format!("`{path}` has no value"));
             return problem.hint(format!("give it {}, or remove it", expected.value()));
         };
         // Only a job with an interactive shell may leave out the command, so the hint does not suggest to remove it.
-        let way_out = if own.needed || path == "spec.command" { "" } else { ", or remove it" };
+        let way_out =
+            if shape.needed.contains(&entry.key.as_str()) || path == "spec.command" { "" } else { ", or remove it" };
         let nowhere = node.span.start == node.span.end;
         // An empty value has no place, so the key is marked.
         let span = if nowhere { entry.key_span } else { node.span };
         let problem = Problem::new(&EMPTY_VALUE, span, format!("`{path}` has no value"));
-        match (own.example)(&entry.key) {
+        match shape.example(&entry.key) {
             Some(example @ Json::Object(_)) => {
                 let written = flow(&example);
                 problem.hint(format!("indent its fields below it, or write `{}: {written}`{way_out}", entry.key))
@@ -202,7 +203,7 @@ impl<'n> Reader<'n, '_> {
     fn general(&self, problem: Problem, node: &Node, expected: Expected) -> Problem {
         let path = self.path();
         let own = match self.path.last() {
-            Some(Step::Key(entry, own)) => Some((*entry, (own.example)(&entry.key))),
+            Some(Step::Key(entry, shape)) => Some((*entry, shape.example(&entry.key))),
             _ => None,
         };
         match &node.kind {
@@ -381,7 +382,7 @@ impl<'n> Reader<'n, '_> {
     /// An example value of the current field.
     pub fn example(&self) -> Option<Json> {
         match self.path.last() {
-            Some(Step::Key(entry, own)) => (own.example)(&entry.key),
+            Some(Step::Key(entry, shape)) => shape.example(&entry.key),
             _ => None,
         }
     }
@@ -410,7 +411,7 @@ impl<'n> Reader<'n, '_> {
     }
 
     /// Reports `key` if it is missing in the map at `node`.
-    pub fn required<S: Shape>(&mut self, node: &Node, key: &str) {
+    pub fn required(&mut self, node: &Node, shape: &Shape, key: &str) {
         if node.get(key).is_some() {
             return;
         }
@@ -424,22 +425,22 @@ impl<'n> Reader<'n, '_> {
             _ => format!("`{path}` needs `{key}`"),
         };
         let problem = Problem::new(&MISSING_FIELD, span, message).here(format!("`{key}` belongs here"));
-        let problem = match S::example(key) {
+        let problem = match shape.example(key) {
             Some(example) => problem.hint(format!("add `{key}: {}`", flow(&example))),
             None => problem.hint(format!("add `{key}`")),
         };
         // `apiVersion` and `kind` have only one valid value each, so their fixes leave nothing to choose.
         let fix_is_choice = path != "the document" || !matches!(key, "apiVersion" | "kind");
-        self.push(Problem { fix: self.put::<S>(node, key), fix_is_choice, ..problem });
+        self.push(Problem { fix: self.put(node, shape, key), fix_is_choice, ..problem });
     }
 
     /// The edit that puts a field into a map, with the value of its example.
-    fn put<S: Shape>(&self, node: &Node, key: &str) -> Option<Fix> {
-        edits::field(self.texts, node, S::KEYS, key, &S::example(key)?)
+    fn put(&self, node: &Node, shape: &Shape, key: &str) -> Option<Fix> {
+        edits::field(self.texts, node, shape.keys, key, &shape.example(key)?)
     }
 
     /// Reports the map at `node` if it does not have exactly one of `keys`.
-    pub fn exactly_one<S: Shape>(&mut self, node: &'n Node, keys: &[&str]) {
+    pub fn exactly_one(&mut self, node: &'n Node, shape: &Shape, keys: &[&str]) {
         let given: Vec<&Entry> = keys.iter().filter_map(|key| node.entry(key)).collect();
         let path = self.path();
         let misspelt = keys.iter().any(|key| self.guessed.contains(&format!("{path}.{key}")));
@@ -454,8 +455,8 @@ impl<'n> Reader<'n, '_> {
                 let message = format!("`{path}` needs {choice}{}", alternatives(keys));
                 let problem = Problem::new(&CHOOSE_ONE, first_line(node), message);
                 let problem = problem.hint(format!("add {choice}{}", alternatives(keys)));
-                // If there are more than two keys, none of them is likely enough for a fix.
-                let fix = if keys.len() <= 2 { self.put::<S>(node, keys[0]) } else { None };
+                // With more than two keys, no key is likely enough for a fix.
+                let fix = if keys.len() <= 2 { self.put(node, shape, keys[0]) } else { None };
                 self.push(Problem { fix, ..problem.by_choice() });
             }
             [first, others @ ..] => {

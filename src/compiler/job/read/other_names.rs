@@ -148,7 +148,7 @@ const NAMES: &[(&str, &str)] = &[
 
 /// A name in lower case and without separators: `numNodes`, `num-nodes` and `num_nodes` give the same text.
 fn plain(name: &str) -> String {
-    name.chars().filter(|c| !"-_.".contains(*c)).flat_map(char::to_lowercase).collect()
+    name.chars().filter(|c| !"-_.".contains(*c)).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 /// The fields that another system calls `name`.

@@ -29,7 +29,7 @@ const WORDS: &[(&str, &str)] = &[
 
 /// The known word that is nearest to `word`, which may be misspelt. None if no known word is near.
 pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-    let plain = |text: &str| text.to_lowercase().replace(['-', '_'], "");
+    let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], "");
     let wanted = plain(word);
     let (length, far) = (wanted.chars().count(), |candidate: &str| 1 + candidate.len().min(word.len()) / 4);
     known
@@ -270,7 +270,8 @@ impl FieldIndex {
 /// `name` has fewer than three letters.
 fn letters_off(ours: &str, name: &str) -> Option<usize> {
     let alike = name.len() > 2 && ours.len().abs_diff(name.len()) < 2;
-    let distance = alike.then(|| strsim::damerau_levenshtein(&ours.to_lowercase(), &name.to_lowercase()))?;
+    let distance =
+        alike.then(|| strsim::damerau_levenshtein(&ours.to_ascii_lowercase(), &name.to_ascii_lowercase()))?;
     (distance < 2).then_some(distance)
 }
 

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::{Case, key};
 use crate::job::declare::Body;
+use crate::job::read::edits;
 use crate::job::read::suggestions::nearest;
-use crate::job::read::{Shape, edits};
 use crate::job::types::spec::{LauncherKind, LauncherPod, Mpi};
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::{Kind, Node};
@@ -76,7 +76,7 @@ fn launcher_unset(case: &Case<'_>, problems: &mut Vec<Problem>) {
         return;
     }
     let Some(at) = &case.body.image else { return };
-    let name = case.spec.image.reference.to_lowercase();
+    let name = case.spec.image.reference.to_ascii_lowercase();
     if name.contains("torch") && !name.contains("horovod") && !name.contains("mpi") {
         let message = "mpirun starts the ranks because `launcher` is not set, and this is an image of PyTorch";
         let hint = "write `launcher: torchrun`, or `launcher: mpirun` if the program uses MPI or Horovod";
@@ -97,7 +97,7 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let problem = Problem::new(&MISSING_COMMAND, span, "`spec` needs `command`: the ranks have nothing to run");
         let example = json!(["python", "train.py"]);
         let body = case.document.get("spec");
-        let fix = body.and_then(|body| edits::field(case.texts, body, Body::KEYS, "command", &example));
+        let fix = body.and_then(|body| edits::field(case.texts, body, Body::SHAPE.keys, "command", &example));
         let problem = problem.here("`command` belongs beside this").hint("add `command: [python, train.py]`");
         problems.push(Problem { fix, ..problem.by_choice() });
     }

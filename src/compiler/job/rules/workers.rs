@@ -176,7 +176,7 @@ impl Worker<'_> {
             let Some((domain @ ("nvidia.com" | "amd.com"), resource)) = name.split_once('/') else { continue };
             // A field beside `groups` belongs to all of them, and is reported once.
             let is_known = problems.iter().any(|other| other.labels.first().is_some_and(|label| label.span == span));
-            if !is_known && resource != "gpu" && resource.to_lowercase().trim_end_matches('s') == "gpu" {
+            if !is_known && resource != "gpu" && resource.to_ascii_lowercase().trim_end_matches('s') == "gpu" {
                 let meant = format!("{domain}/gpu");
                 let message = format!("no device plugin has the resource `{name}`: the pods would wait forever");
                 problems.push(

@@ -1,0 +1,227 @@
+//! The static scripts and configuration files of pods: [`Scripts`] holds their texts.
+//!
+//! A program contains the texts, unless it passes its own [`Scripts`] as an input. The preview page does: it downloads them after
+//! it has drawn the first picture.
+
+use super::File;
+
+/// A script or configuration file [without comments](without_comments), which the compiler of Rust removes.
+macro_rules! code {
+    ($text:expr) => {{
+        const SOURCE: &[u8] = $text.as_bytes();
+        const LENGTH: usize = code_length(SOURCE);
+        const CODE: [u8; LENGTH] = code(SOURCE);
+        const TEXT: &str = match std::str::from_utf8(&CODE) {
+            Ok(text) => text,
+            Err(_) => unreachable!(),
+        };
+        TEXT
+    }};
+}
+
+/// Declares [`NAMES`] and the texts of the files in the folder `scripts/`.
+macro_rules! table {
+    ($($name:literal),+ $(,)?) => {
+        /// The names of all files, in the order of the texts in [`Scripts`].
+        pub const NAMES: &[&str] = &[$($name),+];
+        /// The texts of all files.
+        static BUILT_IN: &[&str] = &[$(code!(include_str!(concat!("scripts/", $name)))),+];
+    };
+}
+
+table![
+    "agent.sh",
+    "agents.py",
+    "alive.sh",
+    "api.sh",
+    "attempt.sh",
+    "call.py",
+    "check.sh",
+    "collect.py",
+    "common.sh",
+    "discover.sh",
+    "elastic.sh",
+    "evidence.sh",
+    "guard.sh",
+    "health.sh",
+    "horovodrun",
+    "hosts.sh",
+    "idle.sh",
+    "indexed.sh",
+    "khorovod_frameworks.py",
+    "launcher.sh",
+    "metrics.py",
+    "mpi.sh",
+    "operator-keys.sh",
+    "order.sh",
+    "passwd.sh",
+    "probe.sh",
+    "processes.sh",
+    "progress.sh",
+    "rank.sh",
+    "ranks.sh",
+    "relay.py",
+    "relay.sh",
+    "s3.py",
+    "s3.sh",
+    "scale.sh",
+    "session.sh",
+    "signal.sh",
+    "sitecustomize.py",
+    "srun",
+    "ssh",
+    "ssh_config",
+    "sshd.sh",
+    "sshd_config",
+    "stall.sh",
+    "status.sh",
+    "sweep.sh",
+    "topology.sh",
+    "tree.sh",
+    "wait.sh",
+    "worker.sh",
+    "world.sh",
+];
+
+/// Static files by the name they are mounted under, without comments.
+macro_rules! scripts {
+    ($scripts:expr, $($name:literal),+ $(,)?) => {
+        [$({
+            const INDEX: usize = $crate::pods::scripts::position($name);
+            $scripts.file(INDEX)
+        }),+]
+    };
+}
+pub(super) use scripts;
+
+/// The texts of the static files of pods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scripts(&'static [&'static str]);
+
+/// The texts that are part of the program.
+impl Default for Scripts {
+    fn default() -> Self {
+        Self(BUILT_IN)
+    }
+}
+
+impl Scripts {
+    /// No texts: all static files are empty. Everything except the text of ConfigMaps is as with the texts.
+    pub const LEFT_OUT: Self = Self(&[]);
+
+    /// All texts, separated by NUL bytes. The result of [`split`](Self::split) is equal to `self`.
+    ///
+    /// ```
+    /// # use khorovod_compiler as khorovod;
+    /// use khorovod::Scripts;
+    ///
+    /// let scripts = Scripts::default();
+    /// assert_eq!(Scripts::split(scripts.join().leak()), Some(scripts));
+    /// assert_eq!(Scripts::split("of another version"), None);
+    /// ```
+    pub fn join(self) -> String {
+        self.0.join("\0")
+    }
+
+    /// Takes apart a [joined](Self::join) text. Returns `None` if it has another number of files than this version.
+    pub fn split(joined: &'static str) -> Option<Self> {
+        let texts: Vec<_> = joined.split('\0').collect();
+        (texts.len() == NAMES.len()).then(|| Self(texts.leak()))
+    }
+
+    /// The text of the file with this index in [`NAMES`].
+    pub fn text(self, index: usize) -> &'static str {
+        self.0.get(index).copied().unwrap_or_default()
+    }
+
+    /// The file with this index in [`NAMES`].
+    pub fn file(self, index: usize) -> File {
+        File { name: NAMES[index], text: self.text(index).into() }
+    }
+}
+
+/// The index in [`NAMES`] of a name; does not compile for other names.
+pub const fn position(name: &str) -> usize {
+    let mut index = 0;
+    while !is_equal(NAMES[index].as_bytes(), name.as_bytes()) {
+        index += 1;
+    }
+    index
+}
+
+const fn is_equal(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
+/// The index after the end of the line that starts at `at`.
+const fn line_end(text: &[u8], mut at: usize) -> usize {
+    while at < text.len() {
+        at += 1;
+        if text[at - 1] == b'\n' {
+            break;
+        }
+    }
+    at
+}
+
+/// Whether the line `start..end` is neither blank nor a comment. The first line may be `#!`.
+const fn is_code(text: &[u8], start: usize, end: usize) -> bool {
+    let mut at = start;
+    while at < end && matches!(text[at], b' ' | b'\t') {
+        at += 1;
+    }
+    if at == end || text[at] == b'\n' {
+        return false;
+    }
+    text[at] != b'#' || start == 0 && at + 1 < end && text[at + 1] == b'!'
+}
+
+/// The length of a text without comments.
+const fn code_length(text: &[u8]) -> usize {
+    let (mut at, mut length) = (0, 0);
+    while at < text.len() {
+        let end = line_end(text, at);
+        if is_code(text, at, end) {
+            length += end - at;
+        }
+        at = end;
+    }
+    length
+}
+
+/// A text without comments; `LENGTH` is its [`code_length`].
+const fn code<const LENGTH: usize>(text: &[u8]) -> [u8; LENGTH] {
+    let mut code = [0; LENGTH];
+    let (mut at, mut length) = (0, 0);
+    while at < text.len() {
+        let end = line_end(text, at);
+        if is_code(text, at, end) {
+            while at < end {
+                code[length] = text[at];
+                length += 1;
+                at += 1;
+            }
+        }
+        at = end;
+    }
+    code
+}
+
+/// Removes blank lines and comments from a script or configuration file. Pods get the files without comments, so that an edit of
+/// a comment changes no object.
+///
+/// The scripts follow two rules that make this safe, and tests check them: every comment has its own line, and no line of a
+/// quoted string starts with `#`.
+pub fn without_comments(text: &str) -> String {
+    let mut end = 0;
+    let is_code = |line: &&str| {
+        let start = end;
+        end += line.len();
+        is_code(text.as_bytes(), start, end)
+    };
+    text.split_inclusive('\n').filter(is_code).collect()
+}
