@@ -10,6 +10,7 @@ import {
   native,
   open,
   place,
+  ready,
   root,
   same,
   serve,
@@ -232,5 +233,30 @@ test("objects link to their fields and show their changes", async () => {
   check((await page.locator("#view-objects .removed").count()) > 0, "removed lines");
   await page.getByRole("button", { name: "Compare from here on" }).click();
   check(!(await page.locator("#view-objects .badge").allInnerTexts()).some(Boolean), "changes since the new base");
+  await server.close();
+});
+
+test("objects wait for the scripts of pods, the picture does not", async () => {
+  const server = await serve();
+  const page = await open(server, { serviceWorkers: "block" });
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  await page.route("**/*_texts_bg*", async (route) => {
+    await released;
+    await route.continue();
+  });
+  await page.reload();
+  await page.locator("#view-picture .picture").waitFor();
+  await page.click("#tab-objects");
+  check(/Loading the scripts/.test(await page.innerText("#view-objects")), "the view names what it waits for");
+  same(await page.locator("#view-objects details").count(), 0, "objects without scripts");
+  release();
+  await ready(page);
+  check(
+    (await shown(page)).some((one) => one.text.includes("#!/bin/bash")),
+    "the scripts are in the objects",
+  );
+  same(await page.locator("#view-objects .badge.changed").count(), 0, "objects marked as changed");
+  same(page.complaints, [], "complaints");
   await server.close();
 });
