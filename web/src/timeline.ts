@@ -39,7 +39,7 @@ export class TimelineView {
 
   private readonly jobs = h("select", { "aria-label": "Job" });
   private readonly choices = h("div", { class: "choices", role: "group", "aria-label": "Events" });
-  private readonly headline = h("h2", { class: "headline", role: "status" });
+  private readonly headline = h("h2", { class: "headline" });
   private readonly notes = h("p", { class: "notes" });
   private readonly svg = s("svg", { role: "img" });
   private readonly parts = s("g");
@@ -82,7 +82,8 @@ export class TimelineView {
         { class: "timeline" },
         this.jobs,
         this.choices,
-        this.headline,
+        // A status of its own: with this role, the headline would not be a heading.
+        h("div", { role: "status" }, this.headline),
         this.notes,
         picture,
         h(
