@@ -59,3 +59,10 @@ case_ssh_keygen_reads_the_keys() {
     [[ -n $derived && $(entry "$public") == *"$derived" ]] || fail "$public does not hold the public key of $private"
   done <<<$'id_ed25519 authorized_keys\nhost_key known_hosts'
 }
+
+# NetworkPolicies with `security.egress` close what the field describes: egress.py enforces them and connects.
+case_egress() {
+  type -P nft >/dev/null || { skip "nftables is not installed"; return; }
+  spec true
+  /usr/bin/python3 "$here/egress.py" "$KHOROVOD" "$work" || fail "other connections: $(tail -n 20 "$work/case.log")"
+}
