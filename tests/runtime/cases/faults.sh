@@ -330,3 +330,25 @@ case_elastic_shrinks_below_min() {
   expect 42 "failed after 1 attempts"
   released
 }
+
+# Before the next attempt, all processes that the last one left are killed, and sessions of `kubectl exec` stay with their children.
+case_sweep_spares_exec_sessions() {
+  local pod
+  train 'if mkdir /tmp/first 2>/dev/null; then
+    setsid sleep 2221 </dev/null &>/dev/null &
+    echo first
+    until [[ -e /tmp/fail ]]; do sleep 0.1; done
+    exit 1
+  fi
+  echo second
+  until [[ -e /tmp/end ]]; do sleep 0.1; done' 'workers: {replicas: 2, slotsPerWorker: 1}' 'lifecycle: {retries: 1}'
+  wait_for launcher ":first" || return
+  inside_pod worker-0 bash -c 'sleep 2222 & wait' &
+  until inside_pod worker-0 pgrep -f '^sleep 2221' && inside_pod worker-0 pgrep -f '^sleep 2222'; do sleep 0.2; done
+  inside_pod worker-0 touch /tmp/fail
+  wait_for launcher ":second" || return
+  inside_pod worker-0 pgrep -f '^sleep 2222' || fail "the session of kubectl exec was killed"
+  ! inside_pod worker-0 pgrep -f '^sleep 2221' || fail "a process of the first attempt still runs"
+  for pod in worker-0 worker-1; do inside_pod "$pod" touch /tmp/end; done
+  expect 0 "attempt 1 of 2 failed" "trained"
+}
