@@ -177,3 +177,30 @@ fn a_plan_ends_with_the_commands_to_type_next() {
     let script = plan(&["--target", "slurm", "job.yaml"]);
     assert!(script.contains(" && sbatch ") && script.contains("scancel ") && !script.contains("kubectl"), "{script}");
 }
+
+#[test]
+fn the_credentials_of_buckets_are_named() {
+    let place = place();
+    let plan = |security: &str, storage: &str| {
+        let spec = format!("{JOB}  security: {{{security}}}\n  storage:\n{storage}");
+        fs::write(place.path().join("job.yaml"), spec).unwrap();
+        let (code, out, err) = run(khorovod(place.path()).args(["plan", "job.yaml"]));
+        (code, format!("{out}{err}").split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let out = "  - {name: out, mountPath: /out, s3: {bucket: models, direction: out}}\n";
+    let sets = "  - {name: set, mountPath: /set, s3: {bucket: sets}}\n";
+    let keys = "  - {name: own, mountPath: /own, s3: {bucket: own, direction: both, secretName: s3-keys}}\n";
+
+    let (code, said) = plan("serviceAccountName: trainer", &[out, sets, keys].concat());
+    assert!(
+        code == 0 && said.contains("S3: /out and /set use the role that AWS gives to the ServiceAccount trainer"),
+        "{said}"
+    );
+    let (code, said) = plan("", &[sets, keys].concat());
+    assert!(code == 0 && said.contains("S3: /set uses no credentials, as for a public bucket"), "{said}");
+    let (code, said) = plan("serviceAccountName: trainer", keys);
+    assert!(code == 0 && !said.contains("S3:"), "{said}");
+    // Without any of both, an upload has no credentials.
+    let (code, said) = plan("", out);
+    assert!(code == 1 && said.contains("s3-upload") && said.contains("serviceAccountName"), "{said}");
+}

@@ -6,8 +6,8 @@ use crate::job::limits::AGENTS_PORT;
 use crate::job::quantity::Quantity;
 use crate::job::types::format_duration;
 use crate::job::valid::{
-    Claim, ClaimSource, Egress, Gang, Group, LauncherKind, Mpi, Placer, ResourceClaim, Resources, Slices, Topology,
-    Volume, VolumeSource,
+    Claim, ClaimSource, Egress, Gang, Group, LauncherKind, Mpi, Placer, ResourceClaim, Resources, Slices, Spec,
+    Topology, Volume, VolumeSource,
 };
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 use crate::pods;
@@ -277,6 +277,24 @@ fn storage(job: &str, volume: &Volume) -> Storage {
     Storage { name: volume.name.clone(), mount_path: volume.mount_path.clone(), source, outlives_job }
 }
 
+/// Which credentials the S3 volumes without a Secret use.
+fn s3_identity(spec: &Spec) -> Option<String> {
+    let is_keyless = |source: &VolumeSource| matches!(source, VolumeSource::S3(s3) if s3.secret.is_none());
+    let volumes: Vec<_> =
+        spec.storage.iter().filter(|at| is_keyless(&at.source)).map(|at| at.mount_path.as_str()).collect();
+    if volumes.is_empty() {
+        return None;
+    }
+    let credentials = match &spec.security.service_account {
+        Some(account) => {
+            format!("the role that AWS gives to the ServiceAccount {account}, which it must have before the pods start")
+        }
+        None => "no credentials, as for a public bucket".to_owned(),
+    };
+    let verb = if volumes.len() == 1 { "uses" } else { "use" };
+    Some(format!("S3: {} {verb} {credentials}", volumes.join(" and ")))
+}
+
 /// When the GPUs are released, as a sentence.
 fn release(plan: &Plan, description: &Description) -> String {
     let released = if plan.gpus > 0 { "GPUs" } else { "workers" };
@@ -338,6 +356,7 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
     if spec.storage.is_empty() && !spec.launcher.interactive {
         notes.push("no storage: what the ranks write is lost with their pods".to_owned());
     }
+    notes.extend(s3_identity(spec));
     if !spec.launcher.interactive {
         notes.push(match (&spec.elastic, spec.launcher.kind) {
             (Some(_), LauncherKind::Horovodrun) => {

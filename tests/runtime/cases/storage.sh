@@ -12,6 +12,9 @@ prepare_s3_drained_worker() { prepare_s3; }
 prepare_s3_evicted_launcher() { prepare_s3; }
 prepare_s3_evicted_launcher_with_ranks() { prepare_s3; }
 prepare_s3_torchrun() { prepare_s3; }
+prepare_s3_web_identity() { prepare_s3; }
+prepare_s3_pod_identity() { prepare_s3; }
+prepare_s3_https_proxy() { prepare_s3; }
 
 # serve_buckets KEY SECRET REGION: starts a cluster, and an S3 server at $place with this user.
 place=http://10.88.255.254:9000
@@ -249,6 +252,108 @@ case_s3_torchrun() {
   wait_for 0 "downloading what this run has uploaded to $job-$run-0" 60 || return
   wait_for 0 "complete in /out"
   [[ $(inside_pod 0 cat /out/saved) == saved ]] || fail "the checkpoint is missing"
+}
+
+# serve_identity: starts STS, the agent of EKS Pod Identity and a proxy (aws.py) for the keys of the S3 server, which has another address
+# than the API server. The pods have a token, as EKS mounts it. The ServiceAccount `trainer` has the permissions of the launcher.
+serve_identity() {
+  cluster
+  ip addr add "${other#*//}/16" dev pods
+  place=$other:9000
+  serve_buckets AKIDTEST secret eu-west-1 || return
+  mkdir -p "$work/aws"
+  echo "$key $secret" >"$work/aws/keys"
+  echo token-of-eks >"$work/aws/token"
+  image mount "$work/aws/token:/var/run/secrets/aws/token"
+  /usr/bin/python3 "$here/aws.py" "$work/aws" "${place#*//}" "$region" &
+  until curl -s "$other:9001" >/dev/null; do sleep 0.1; done
+  : >"$work/aws/requests.log"
+  kube POST /apply '{"kind": "Role", "metadata": {"name": "trainer"}, "rules": [
+      {"apiGroups": ["apps"], "resources": ["statefulsets", "statefulsets/scale"], "verbs": ["get", "patch"]},
+      {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "patch"]},
+      {"apiGroups": [""], "resources": ["endpoints"], "verbs": ["get"]}]}
+---
+{"kind": "RoleBinding", "metadata": {"name": "trainer"}, "roleRef": {"name": "trainer"},
+  "subjects": [{"kind": "ServiceAccount", "name": "trainer", "namespace": "team-a"}]}' >/dev/null
+}
+other=http://10.88.255.253
+
+# requested TEXT...: checks that aws.py has received requests with these lines.
+requested() {
+  local text
+  for text in "$@"; do grep -q -- "^$text" "$work/aws/requests.log" || fail "no request '$text': $(sort "$work/aws/requests.log" | uniq -c)"; done
+}
+
+# train_as_trainer [COMMAND...]: a job that copies in both directions without a Secret. The command runs while it trains.
+train_as_trainer() {
+  local pod
+  put data
+  put data/p/text $'of the bucket\n'
+  train 'cat /set/text; until [[ -e /tmp/go ]]; do sleep 0.1; done; echo result >/set/out-$OMPI_COMM_WORLD_RANK' \
+    'lifecycle: {retries: 0}' 'security: {serviceAccountName: trainer}' \
+    "storage: [{name: set, mountPath: /set, s3: {endpoint: \"$other:9003\", bucket: data, prefix: p/, region: eu-west-1, direction: both}}]"
+  wait_for launcher "of the bucket" || return
+  "$@"
+  for pod in worker-0 worker-1; do inside_pod "$pod" touch /tmp/go; done
+  expect 0 "of the bucket" "uploaded 2 of 3 files" "trained"
+  [[ $(cat "$work/buckets/data/p/out-0") == result ]] || fail "the results are not in the bucket"
+  released
+}
+
+# IAM roles for service accounts: STS gives credentials for the token, and new ones before these expire.
+case_s3_web_identity() {
+  serve_identity || return
+  image env "AWS_ROLE_ARN=arn:aws:iam::123456789012:role/trainer" "AWS_WEB_IDENTITY_TOKEN_FILE=/var/run/secrets/aws/token" \
+    "AWS_ENDPOINT_URL_STS=$other:9001"
+  train_as_trainer renews_credentials
+  requested "sts 503" "sts 200" "bucket GET /data/p/text" "bucket PUT /data/p/out-0"
+  ! grep -q "^agent\|^proxy\| 403" "$work/aws/requests.log" || fail "other requests"
+}
+renews_credentials() {
+  local before program='import sys, time; sys.path.insert(0, "/etc/khorovod/scripts"); import s3
+keys = s3.Keys({"signed": False, "region": "eu-west-1", "upload": True}); print(*keys.current()); keys.current(); time.sleep(3); keys.current()'
+  sleep 1 # the first upload
+  before=$(grep -c "sts 200" "$work/aws/requests.log")
+  [[ $(inside_pod worker-0 python3 -c "$program") == "ASIATEST given/secret session-token" ]] || fail "other keys"
+  (($(grep -c "sts 200" "$work/aws/requests.log") - before == 2)) || fail "renewed otherwise: $(<"$work/aws/requests.log")"
+}
+
+# EKS Pod Identity, and a proxy. The agent is on the node, which no proxy reaches, and the API server is in the cluster.
+case_s3_pod_identity() {
+  serve_identity || return
+  image env "AWS_CONTAINER_CREDENTIALS_FULL_URI=$other:9001/v1/credentials" "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=/var/run/secrets/aws/token" \
+    HTTP_PROXY=http://10.88.255.254:9002 HTTPS_PROXY=http://10.88.255.254:9002
+  train_as_trainer
+  requested "agent 503" "agent 200" "proxy GET ${other#*//}:9003/data/p/text" "proxy PUT ${other#*//}:9003/data/p/out-0" "bucket PUT /data/p/out-0"
+  ! grep "credentials\|:6443\| 403" "$work/aws/requests.log" || fail "the agent or the API server was asked through the proxy"
+}
+
+# Without a role, the message names what is missing.
+prepare_s3_no_identity() { prepare_s3; }
+case_s3_no_identity() {
+  serve_identity || return
+  put data
+  train 'sleep 60' 'lifecycle: {retries: 0}' 'security: {serviceAccountName: trainer}' \
+    "storage: [{name: set, mountPath: /set, s3: {endpoint: \"$place\", bucket: data, direction: out}}]"
+  wait_for launcher "the S3 volume set could not be uploaded now; tried again every 600 s: khorovod: s3: no credentials: this pod has no role of AWS"
+}
+
+# HTTPS through a proxy, with keys.
+case_s3_https_proxy() {
+  mkdir "$work/aws"
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=s3 -addext "subjectAltName=IP:${other#*//}" \
+    -keyout "$work/aws/tls.key" -out "$work/aws/tls.crt"
+  serve_identity || return
+  bucket_keys
+  put data
+  put data/p/text $'of the bucket\n'
+  image mount "$work/aws/tls.crt:/etc/s3.crt"
+  image env SSL_CERT_FILE=/etc/s3.crt HTTPS_PROXY=10.88.255.254:9002
+  train 'cat /set/text; echo result >/set/out-$OMPI_COMM_WORLD_RANK' 'lifecycle: {retries: 0}' \
+    "storage: [{name: set, mountPath: /set, s3: {endpoint: \"https${other#http}:9004\", bucket: data, prefix: p/, region: eu-west-1, secretName: s3-keys, direction: both}}]"
+  expect 0 "of the bucket" "uploaded 2 of 3 files" "trained"
+  requested "proxy CONNECT ${other#*//}:9004"
+  ! grep ":6443" "$work/aws/requests.log" || fail "the API server was asked through the proxy"
 }
 
 # put BUCKET[/KEY TEXT]: creates a bucket or an object as the user whose keys the job has.

@@ -250,7 +250,7 @@ shape! {
         "networkPolicy" network_policy: bool, default true;
         /// The addresses that the pods may connect to, besides other pods and DNS. The NetworkPolicy enforces it.
         "egress" egress: Egress, default "open", example "noMetadata";
-        /// An existing ServiceAccount, for which khorovod renders no Role. It must be allowed to get and patch the Job of the launcher, and with `launcher.runsIn: ownPod` to scale the workers.
+        /// An existing ServiceAccount, for which khorovod renders no Role. If it has a role of AWS, `s3` without `secretName` uses that role. It must be allowed to get and patch the Job of the launcher, and with `launcher.runsIn: ownPod` to scale the workers.
         "serviceAccountName" service_account_name: ObjectName, example "trainer";
         /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. If you set it to false, Kubernetes does not replace a pod on a dead node until you delete the node.
         "apiAccess" api_access: bool, default true;

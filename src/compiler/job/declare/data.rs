@@ -82,7 +82,7 @@ shape! {
         "prefix" prefix: Prefix, default "", example "train/";
         /// The region.
         "region" region: Region, default "us-east-1";
-        /// A Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, as `kubectl create secret generic s3-keys --from-literal=AWS_ACCESS_KEY_ID=… --from-literal=AWS_SECRET_ACCESS_KEY=…` creates it. Default: the bucket is public.
+        /// A Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, as `kubectl create secret generic s3-keys --from-literal=AWS_ACCESS_KEY_ID=… --from-literal=AWS_SECRET_ACCESS_KEY=…` creates it. Default: the role that AWS gives to the ServiceAccount of `security.serviceAccountName`; without a role, a public bucket.
         "secretName" secret_name: ObjectName, example "s3-keys";
         /// Whether objects are copied in, out, or both.
         "direction" direction: Direction, default "in";

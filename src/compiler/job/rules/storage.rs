@@ -28,7 +28,8 @@ codes! {
     ///
     /// `direction: out` and `both` write to the bucket: they need `secretName`, a Secret that
     /// `kubectl create secret generic s3-keys --from-literal=AWS_ACCESS_KEY_ID=… --from-literal=AWS_SECRET_ACCESS_KEY=…`
-    /// creates. The entry must not be `readOnly`. `uploadInterval` has an effect only with one of these directions.
+    /// creates, or `security.serviceAccountName`, a ServiceAccount with a role of AWS. The entry must not be `readOnly`.
+    /// `uploadInterval` needs one of these directions.
     Error S3_UPLOAD = "s3-upload";
 
     /// Objects cannot be copied into a read-only mount
@@ -66,7 +67,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     same_bucket(case, problems);
     for entry in case.storage() {
         shared_claim(case, entry, problems);
-        s3(entry, problems);
+        s3(case, entry, problems);
         access_modes(entry, problems);
         let claims = [entry.claim.as_ref(), entry.per_worker.as_ref()];
         let sizes = claims
@@ -250,28 +251,7 @@ fn hosts(spec: &Spec) -> u32 {
     workers.max(most).saturating_add(u32::from(spec.launcher.runs_ranks))
 }
 
-/// Reports two entries of which one uploads to the place of the other.
-fn same_bucket(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    let place = |entry: &At<Storage>| {
-        let s3 = entry.s3.as_ref()?;
-        let prefix = s3.prefix.as_ref().map_or("", |at| at.0.trim_end_matches('/')).to_owned();
-        let uploads = s3.direction.as_ref().is_some_and(|at| at.0.1);
-        let server = s3.endpoint.as_ref().map(|at| at.0.clone());
-        Some(((server, s3.bucket.as_ref()?.0.clone(), prefix), uploads, s3.key))
-    };
-    let places: Vec<_> = case.storage().filter_map(place).collect();
-    for (index, (own, uploads, key)) in places.iter().enumerate() {
-        let mut earlier = places[..index].iter();
-        if let Some((.., first)) = earlier.find(|(other, others, _)| other == own && *uploads && *others) {
-            let message =
-                "two entries upload to the same bucket and prefix, so that one overwrites the files of the other";
-            let problem = Problem::new(&S3_UPLOAD, *key, message).and(*first, "the other entry");
-            problems.push(problem.hint("give each entry its own `prefix`"));
-        }
-    }
-}
-
-fn s3(entry: &Storage, problems: &mut Vec<Problem>) {
+fn s3(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
     let Some(s3) = &entry.s3 else { return };
     let uploads = s3.direction.as_ref().is_some_and(|at| at.0.1);
     if let Some(read_only) = entry.read_only.as_ref().filter(|at| at.value && !uploads) {
@@ -286,10 +266,10 @@ fn s3(entry: &Storage, problems: &mut Vec<Problem>) {
         );
     }
     let Some(direction) = s3.direction.as_ref().filter(|at| at.0.1) else { return };
-    if s3.secret_name.is_none() {
+    if s3.secret_name.is_none() && case.could_read(&["security"]) && case.spec.security.service_account.is_none() {
         let problem = Problem::new(&S3_UPLOAD, direction.span, "an upload needs credentials");
         problems.push(
-            problem.hint("add `secretName: s3-keys`, a Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`; `khorovod explain s3-upload` shows how to create it"),
+            problem.hint("add `secretName: s3-keys`, a Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` (`khorovod explain s3-upload` shows how to create it); or on AWS, name a ServiceAccount that has a role: `security: {serviceAccountName: trainer}`"),
         );
     }
     if let Some(read_only) = entry.read_only.as_ref().filter(|at| at.value) {

@@ -11,7 +11,8 @@ with open(ACCOUNT + "token") as token:
 request = urllib.request.Request(url, body.encode() or None, headers, method=method)
 try:
     trust = ssl.create_default_context(cafile=ACCOUNT + "ca.crt")
-    with urllib.request.urlopen(request, timeout=10, context=trust) as answer:
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trust))
+    with direct.open(request, timeout=10) as answer:
         print(answer.read().decode(), answer.status, sep="\n")
 except urllib.error.HTTPError as error:
     print(error.read().decode(), error.code, sep="\n")

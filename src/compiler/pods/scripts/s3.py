@@ -73,7 +73,9 @@ class Keys:
             return ([read_secret(folder + name) for name in names] + [None])[:3], float("inf")
         if "AWS_CONTAINER_CREDENTIALS_FULL_URI" in os.environ:
             token = read_secret(os.environ["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"])
-            found = json.loads(self.ask(os.environ["AWS_CONTAINER_CREDENTIALS_FULL_URI"], {"Authorization": token}))
+            # The agent runs on the node of the pod, so a proxy does not reach it.
+            direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            found = json.loads(self.ask(os.environ["AWS_CONTAINER_CREDENTIALS_FULL_URI"], {"Authorization": token}, direct))
             return (found["AccessKeyId"], found["SecretAccessKey"], found["Token"]), expiry(found["Expiration"])
         if "AWS_WEB_IDENTITY_TOKEN_FILE" in os.environ:
             query = urllib.parse.urlencode({
@@ -86,14 +88,17 @@ class Keys:
             names = ("AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration")
             user, secret, session, until = (found.findtext(".//{*}" + name) for name in names)
             return (user, secret, session), expiry(until)
+        if self.volume["upload"]:
+            raise Refused("no credentials: this pod has no role of AWS; give its ServiceAccount a role, and then start the pod again")
         return (None, None, None), float("inf")
 
-    def ask(self, url, headers):
+    def ask(self, url, headers, opener=None):
         """The answer of the service that gives credentials."""
+        opener = opener or urllib.request.build_opener()
         for tried in range(TRIES):
             wait_before(tried)
             try:
-                with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10) as answer:
+                with opener.open(urllib.request.Request(url, headers=headers), timeout=10) as answer:
                     return answer.read()
             except urllib.error.HTTPError as error:
                 why, final = f"HTTP {error.code}", is_final(error.code)
