@@ -38,8 +38,8 @@ pub mod show;
 pub use khorovod_compiler::{
     Document, Fixed, FoundSecret, Inputs, Keys, KubeVersion, NotAKubeVersion, NotUtf8, Origin, Preview, Rendered,
     Reports, Scripts, Target, Text, UnknownTarget, changes, check, documents, expand, expectations_schema, files,
-    find_secrets, fix, format, is_rendered, jobs, krm, lives, preview, problem, render, render_to, rendered_target,
-    report, reports, schema, secret, seed, targets, timeline,
+    find_secrets, fix, format, is_rendered, jobs, krm, lives, parse_duration, preview, problem, render, render_to,
+    rendered_target, report, reports, schema, secret, seed, targets, timeline,
 };
 pub use khorovod_import as import;
 

@@ -196,6 +196,10 @@ def main():
     wrong = [f"{page.relative_to(ROOT)}: {why}" for page in pages for look in looks for why in look(page)]
     wrong += [f"{page.relative_to(ROOT)}: {why}" for page in shell_pages() for why in unmarked(page)]
     wrong += [*unexplained(), *token_permissions(), *missing_commands()]
+    # mdBook's table of contents is a list of links.
+    guides = {page.stem: page for page in sorted(ROOT.glob("docs/*.md")) if page.stem != "SUMMARY"}
+    wrong += [f"docs/{name}.md: {why}" for name, page in guides.items() for why in missing_sections(name, page.read_text())]
+    wrong += stale_kinds(set(guides))
     wrong += [f"{file} repeats the address of Cargo.toml" for file in copies()]
     marked = sum(len(BLOCK.findall(page.read_text())) for page in pages)
     if (ROOT / "README.md").read_text().count("<!-- ex") < 2 or not marked:

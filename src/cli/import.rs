@@ -21,7 +21,8 @@ use super::{Failure, Outcome, environment, input, output};
     khorovod import ffdl manifest.yml code/ > job.yaml\n  \
     khorovod import slurm --image ghcr.io/acme/mnist:1.4 job.sh > job.yaml\n  \
     kubectl get mpijob mnist -o yaml | khorovod import mpijob > job.yaml\n  \
-    kubectl get trainjob/llama trainingruntime/llama -o yaml | khorovod import trainjob > job.yaml\n  \
+    kubectl get trainjob/llama trainingruntime/llama -o yaml > old.yaml\n  \
+    khorovod import trainjob old.yaml > job.yaml\n  \
     khorovod import ffdl --report json manifest.yml 2> report.json > job.yaml\n\n\
     The job goes to standard output. A report of what became of each field goes to\n\
     standard error: kept, changed (the spec expresses it in another way), dropped\n\

@@ -105,7 +105,7 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
                     |problem: &Problem| of_fields.iter().all(|known| known.labels[0].span != problem.labels[0].span);
                 let found: Vec<Problem> = found.into_iter().filter(is_new).collect();
                 of_fields.extend(found);
-                // After an error, the objects are as if the patch were not in the spec, so that the next patch is checked alone.
+                // If this patch has an error, it is not applied, so that the next patch is checked against valid objects.
                 let Some(body) = body.filter(|_| error.is_none() && !any_error(&of_fields)) else { continue };
                 kubernetes::apply_with(patch, kind, part, |part, of, change| {
                     let before = part.clone();
@@ -144,7 +144,8 @@ fn any_error(problems: &[Problem]) -> bool {
     problems.iter().any(|problem| problem.code.severity == Severity::Error)
 }
 
-/// Whether a patch is an empty map, and not one whose keys are invalid.
+/// Whether a patch is an empty map. A map that is empty because its invalid keys were left out does not count:
+/// `problems` has their problems.
 fn is_empty(body: &Node, problems: &[Problem]) -> bool {
     matches!(&body.kind, Kind::Map(entries) if entries.is_empty())
         && !problems.iter().any(|problem| problem.labels.iter().any(|label| label.span.within(body.span)))

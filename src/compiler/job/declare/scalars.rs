@@ -157,7 +157,8 @@ fn plain_digits(text: &str) -> String {
     }
 }
 
-/// The quantity that was meant by `64GB`, `64 Gi` or `64g`. Most programs that accept these count in powers of two.
+/// The quantity that was probably meant by `64GB`, `64 Gi` or `64g`. Its unit is a power of two, because most programs that
+/// accept such texts count in powers of two.
 pub fn meant_quantity(text: &str) -> Option<String> {
     let text = &plain_digits(text.strip_prefix('+').unwrap_or(text));
     let text = &if text.starts_with('.') { format!("0{text}") } else { text.clone() };

@@ -251,6 +251,27 @@ fn hosts(spec: &Spec) -> u32 {
     workers.max(most).saturating_add(u32::from(spec.launcher.runs_ranks))
 }
 
+/// Reports two entries of which one uploads to the place of the other.
+fn same_bucket(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let place = |entry: &At<Storage>| {
+        let s3 = entry.s3.as_ref()?;
+        let prefix = s3.prefix.as_ref().map_or("", |at| at.0.trim_end_matches('/')).to_owned();
+        let uploads = s3.direction.as_ref().is_some_and(|at| at.0.1);
+        let server = s3.endpoint.as_ref().map(|at| at.0.clone());
+        Some(((server, s3.bucket.as_ref()?.0.clone(), prefix), uploads, s3.key))
+    };
+    let places: Vec<_> = case.storage().filter_map(place).collect();
+    for (index, (own, uploads, key)) in places.iter().enumerate() {
+        let mut earlier = places[..index].iter();
+        if let Some((.., first)) = earlier.find(|(other, others, _)| other == own && *uploads && *others) {
+            let message =
+                "two entries upload to the same bucket and prefix, so that one overwrites the files of the other";
+            let problem = Problem::new(&S3_UPLOAD, *key, message).and(*first, "the other entry");
+            problems.push(problem.hint("give each entry its own `prefix`"));
+        }
+    }
+}
+
 fn s3(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
     let Some(s3) = &entry.s3 else { return };
     let uploads = s3.direction.as_ref().is_some_and(|at| at.0.1);
