@@ -177,6 +177,25 @@ case_replaces_a_lost_worker() {
   released
 }
 
+# The nodes of two workers fail one after the other, and both stay away: the first one does not delay the replacement of the second.
+takes_a_minute replaces_a_second_lost_worker
+case_replaces_a_second_lost_worker() {
+  local number since first
+  train 'echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 5}'
+  wait_for launcher ":up 3" || return
+  for number in 1 2; do
+    since=$SECONDS
+    cut_network "worker-$number"
+    wait_for launcher "$job-$run-worker-$number.$job has an address but does not answer: $job-$run-worker-$((number + 1)).$job replaces it" 60 || return
+    until [[ $(grep -c ":up 3" "$work/launcher.log") == $((number + 1)) ]]; do sleep 0.2; done
+    first=${first:-$((SECONDS - since))}
+  done
+  lasted $((first + 15)) "$since" "the second replacement, after $first s for the first,"
+  delete_job
+  expect 143
+  released
+}
+
 # A second launcher starts while the first one is still alive, as with `kubectl delete pod --force`: the workers refuse the first.
 case_two_launchers() {
   local first

@@ -16,7 +16,6 @@ done
 
 began=$(printf '%(%s)T' -1) began_here=$began
 is_successor='' deaths=0 failures=0 attempts=0 failure=''
-declare -A lost=()
 # Workers refuse sessions of an earlier launcher (session.sh).
 export KHOROVOD_LAUNCHER=${KHOROVOD_POD_UID:-}
 
@@ -187,9 +186,7 @@ while :; do
     upload || finish 42 "trained, but the S3 volumes could not be uploaded; see the lines above"
     finish 0 "trained"
   fi
-  lost=()
   for host in "${gone[@]}"; do
-    lost["$host"]=1
     node=${nodes[$host]:--}
     [[ $node == - ]] || faults["$node"]=$((${faults[$node]:-0} + 1))
   done

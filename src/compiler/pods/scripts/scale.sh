@@ -43,29 +43,31 @@ scale_up() {
   done
 }
 
-# replace_lost WAITED: starts one more worker for each worker that has failed its health check, and for each lost worker that has an
-# address but does not answer. The node of such a worker may never come back, and Kubernetes does not replace a pod of a StatefulSet
-# while its node does not answer. Called by wait_workers.
+# replace_lost WAITED: starts one more worker for each host that has failed its health check, or has answered before, has an address
+# and does not answer. Its node may never come back, and Kubernetes does not replace a pod of a StatefulSet while its node does not
+# answer. Called by wait_workers, and changes its `free`.
 unscaled=''
 replace_lost() {
-  local host team short=$((needed - up)) stuck=() changed=''
+  local host team changed=''
+  local -A stuck=()
   [[ -z $max_workers ]] || return 0
   # All missing workers count as lost if an earlier launcher has run, or if at least half of the workers answer after two minutes.
   if [[ -z $all_lost ]] && { [[ -n $is_successor ]] || (($1 >= 120 && 2 * up >= needed)); }; then
     all_lost=yes
-    for host in "${missing[@]}"; do lost["$host"]=1; done
+    for host in "${missing[@]}"; do nodes["$host"]=${nodes[$host]:--}; done
   fi
   for host in "${missing[@]}"; do
-    # The other missing workers will probably answer soon, so they need no replacement.
-    if is_unfit "$host" || { (($1 >= 15)) && [[ -n ${lost[$host]:-} && -z ${no_address[$host]:-} ]]; }; then
-      stuck+=("$host")
+    if is_unfit "$host" || { (($1 >= 15)) && [[ -n ${nodes[$host]:-} && -z ${no_address[$host]:-} ]]; }; then
+      stuck[$host]=1
     else
-      ((short--))
+      # It is about to answer.
+      team=${team_of[$host]}
+      ((free[team]--))
     fi
   done
-  for host in "${stuck[@]}"; do
-    ((short-- > 0)) || break
+  for host in "${hosts[@]}"; do
     team=${team_of[$host]}
+    [[ -n ${stuck[$host]:-} ]] && ((free[team]-- > 0)) || continue
     changed+=" $team"
     team_added[team]=$((${team_added[team]:-0} + 1))
     candidates+=("${team_names[team]}-$(($(wanted "$team") - 1)).$service")

@@ -2,7 +2,7 @@
 # workers.elastic.minReplicas.
 wait_workers() {
   local allowed since=$1 told=-10 absent=${#candidates[@]} needed=${min_workers:-${#hosts[@]}} up=0
-  local round=0 probe_timeout asked=$SECONDS waited tenths turn by_address=yes all_lost=''
+  local round=0 probe_timeout asked=$SECONDS waited tenths turn by_address=yes all_lost='' free=()
   local text quick=$((${#candidates[@]} < 8 ? 2 : 5 + ${#candidates[@]} / 8))
   local all="$needed workers"
   [[ -z $min_workers ]] || all="at least $needed workers"
@@ -51,10 +51,11 @@ explain_unfit() {
   for host; do ! is_unfit "$host" || printf '; %s' "${reasons[$host]}"; done
 }
 
-# Sets `up` of wait_workers to the number of usable workers. It counts at most as many workers of a group as the group needs. Workers
-# that are about to end are checked again.
+# Sets `up` of wait_workers to the number of usable workers, not counting more of a group than it needs, and `free` to the number
+# that each group lacks. Workers that are about to end are checked again.
 count_usable() {
-  local host free=("${team_replicas[@]}")
+  local host
+  free=("${team_replicas[@]}")
   missing+=("${!leaving[@]}")
   for host in "${!verdicts[@]}"; do
     [[ -z ${answers[$host]:-} ]] || ! is_unfit "$host" || missing+=("$host")
