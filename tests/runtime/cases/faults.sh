@@ -196,6 +196,59 @@ case_replaces_a_second_lost_worker() {
   released
 }
 
+# A worker is lost twice on the same node, and another worker is ready: that one is used, although the first one answers again.
+takes_a_minute avoids_a_node_that_failed_twice
+case_avoids_a_node_that_failed_twice() {
+  local node
+  again() { until [[ $(grep -c ":up 3" "$work/launcher.log") -ge $1 ]]; do sleep 0.2; done; }
+  train "$endless" 'workers: {replicas: 2, slotsPerWorker: 2, spares: 1}' 'lifecycle: {retries: 9}'
+  wait_for launcher ":up 3" || return
+  wait_for events "worker-2 is ready"
+  # The first time the spare worker does not answer.
+  cut_network worker-2
+  kill_pod worker-1
+  again 2
+  ! grep -q "takes the place" "$work/launcher.log" || fail "another worker was used after one failure"
+  # The next pause is longer than the start of the worker takes.
+  inside_pod worker-0 pkill -KILL -f 'sleep 300'
+  again 3
+  mend_network worker-2
+  kill_pod worker-1
+  again 4
+  node=$(inside_pod worker-1 printenv KHOROVOD_NODE_IP)
+  logged launcher "$job-$run-worker-2.$job takes the place of $job-$run-worker-1.$job, whose node $node failed 2 times"
+  [[ $(grep -c ">:up [23]" "$work/launcher.log") == 8 ]] || fail "ranks are missing"
+  delete_job
+  expect 143
+  released
+}
+
+# The pause before the next attempt is longer after each failure.
+case_waits_longer_after_each_failure() {
+  local number pauses
+  train 'exit 3' 'lifecycle: {retries: 3}'
+  expect 42 "attempt 3 of 4 failed: training ended with code 3" "failed after 4 attempts; the last: training ended with code 3"
+  # From each failure to the next launch.
+  mapfile -t pauses < <(awk -F '[: ]' '
+    / khorovod: attempt [0-9]+ of 4 failed/ { failed = $1 * 3600 + $2 * 60 + $3 }
+    / khorovod: launching: / { if (failed) print ($1 * 3600 + $2 * 60 + $3 - failed + 86400) % 86400 }' "$work/launcher.log")
+  ((${#pauses[@]} == 3)) || fail "there are ${#pauses[@]} pauses"
+  for number in 1 2 3; do
+    # Whole seconds, and the checks before an attempt.
+    ((pauses[number - 1] >= (1 << number) - 1 && pauses[number - 1] < (1 << number) + 8)) || fail "pause $number took ${pauses[number - 1]} s"
+  done
+  released
+}
+
+# An attempt of lifecycle.retriesResetAfter sets the number of failed attempts back, until that limit is raised.
+case_resets_the_retries() {
+  train 'sleep 5; exit 3' 'lifecycle: {retries: 1, retriesResetAfter: 4s}'
+  until [[ $(grep -c "attempt 1 of 2 failed: training ended with code 3" "$work/launcher.log" 2>/dev/null) == 3 || $SECONDS -gt 120 ]]; do sleep 0.2; done
+  set_current retries-reset-after 3600
+  expect 42 "failed after 2 attempts; the last: training ended with code 3"
+  released
+}
+
 # A second launcher starts while the first one is still alive, as with `kubectl delete pod --force`: the workers refuse the first.
 case_two_launchers() {
   local first
