@@ -31,6 +31,7 @@ mod in_place {
         ("lifecycle.keepWorkers", "true"),
         ("lifecycle.retries", "7"),
         ("lifecycle.retriesResetAfter", "77m"),
+        ("lifecycle.retriesWithoutProgress", "7"),
         ("lifecycle.startTimeout", "77m"),
         ("lifecycle.stall", "{timeout: 77m}"),
         ("lifecycle.ttlAfterFinished", "77m"),

@@ -115,6 +115,7 @@ const EDITS: &[&[&str]] = &[
     &["lifecycle.startTimeout=7m"],
     &["launcher.lostTimeout=7m"],
     &["lifecycle.retriesResetAfter=7m"],
+    &["observability.progress=auto", "lifecycle.retriesWithoutProgress=7"],
     &["lifecycle.finalExitCodes=[2, 7]"],
     &["workers.elastic={minReplicas: 1, maxReplicas: 7}"],
     &["workers.elastic={minReplicas: 1, maxReplicas: 7, timeout: 7m}"],

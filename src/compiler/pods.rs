@@ -71,7 +71,7 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
         files.extend(scripts![scripts, "metrics.py"]);
     }
     if observability.progress.is_some() {
-        files.extend(scripts![scripts, "relay.py"]);
+        files.extend(scripts!["relay.py", "advance.sh"]);
     }
     if plan.spec.health_check.policy != HealthPolicy::Never {
         files.extend(scripts![scripts, "check.sh"]);
@@ -167,6 +167,9 @@ pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
         ("wait-timeout", spec.lifecycle.start_timeout.to_string()),
         ("lost-timeout", spec.launcher.lost_timeout.to_string()),
     ];
+    if let Some(retries) = spec.lifecycle.retries_without_progress {
+        entries.push(("retries-without-progress", retries.to_string()));
+    }
     if !spec.lifecycle.final_exit_codes.is_empty() {
         let codes: Vec<_> = spec.lifecycle.final_exit_codes.iter().map(u8::to_string).collect();
         entries.push(("final-exit-codes", codes.join(" ")));

@@ -81,6 +81,7 @@ impl Defaults {
             "workers.gpuResource",
             "lifecycle.startTimeout",
             "lifecycle.retriesResetAfter",
+            "lifecycle.retriesWithoutProgress",
             "launcher.cpu",
             "launcher.memory",
         ];

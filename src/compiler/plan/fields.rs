@@ -187,6 +187,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
         start_timeout,
         retries,
         retries_reset_after,
+        retries_without_progress,
         final_exit_codes,
         ttl_after_finished,
         keep_workers,
@@ -197,6 +198,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     list.run_if(fixed_retries, "lifecycle.retries", retries);
     let resets = retries_reset_after.map_or("never".to_owned(), format_duration);
     list.add(Reach::InPlace, "lifecycle.retriesResetAfter", resets);
+    list.optional_if(false, "lifecycle.retriesWithoutProgress", *retries_without_progress);
     let codes = final_exit_codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     list.optional_if(false, "lifecycle.finalExitCodes", Some(codes).filter(|codes| !codes.is_empty()));
     list.optional_if(fixed("lifecycle.deadline"), "lifecycle.deadline", deadline.map(format_duration));

@@ -316,6 +316,7 @@ fn only_limits_may_change_in_place() {
     plan.spec.lifecycle.start_timeout = 5;
     plan.spec.launcher.lost_timeout = 6;
     plan.spec.lifecycle.retries_reset_after = Some(8);
+    plan.spec.lifecycle.retries_without_progress = Some(9);
     plan.spec.lifecycle.final_exit_codes = vec![2, 64];
     if let Some(stall) = &mut plan.spec.lifecycle.stall {
         stall.timeout = 61;
@@ -328,6 +329,7 @@ fn only_limits_may_change_in_place() {
         ("retries-reset-after", "8"),
         ("wait-timeout", "5"),
         ("lost-timeout", "6"),
+        ("retries-without-progress", "9"),
         ("final-exit-codes", "2 64"),
         ("stall-timeout", "61"),
         ("deadline", "60"),
@@ -354,6 +356,7 @@ fn scripts_fall_back_to_the_defaults_of_fields() {
     let defaults = [
         ("retries", lifecycle.retries().value.0.to_string()),
         ("retries-reset-after", lifecycle.retries_reset_after().value.0.unwrap_or_default().to_string()),
+        ("retries-without-progress", lifecycle.retries_without_progress().value.0.to_string()),
         ("wait-timeout", lifecycle.start_timeout().value.0.to_string()),
         ("lost-timeout", launcher.lost_timeout().value.0.to_string()),
         ("idle-timeout", launcher.idle_timeout().value.0.to_string()),

@@ -147,6 +147,38 @@ case_progress_by_file() {
   released
 }
 
+# Evictions cost no retry, but a run that passes no new step ends nevertheless.
+case_ends_without_progress() {
+  local number
+  train 'echo "step 7/40"; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 0, retriesWithoutProgress: 2}' 'observability: {progress: auto}'
+  for number in 1 2 3; do
+    until [[ $(grep -c ">:up 3" "$work/launcher.log") -ge $number || $SECONDS -gt 150 ]]; do sleep 0.2; done
+    evict_pod worker-1
+    [[ $number == 3 ]] || until [[ $(grep -c "it does not count against lifecycle.retries" "$work/launcher.log") == "$number" || $SECONDS -gt 150 ]]; do sleep 0.2; done
+  done
+  expect 42 "no attempt has passed step 7 in the last 2, and lifecycle.retriesWithoutProgress is 2; the last: worker $job-$run-worker-1.$job ends, because it was evicted or deleted"
+  [[ $(<"$work/pods/launcher/termination") == "no attempt has passed step 7 in the last 2, "* ]] || fail "another termination message"
+  released
+}
+
+# Each attempt passes a new step.
+case_continues_with_progress() {
+  train '[[ $OMPI_COMM_WORLD_RANK == 0 ]] || exec sleep 300; n=$(($(cat /tmp/n 2>/dev/null || echo 0) + 1)); echo "$n" >/tmp/n; echo "step $n/40"; sleep 2; exit 3' \
+    'lifecycle: {retries: 3, retriesWithoutProgress: 1}' 'observability: {progress: auto}'
+  expect 42 ">:step 4/40" "failed after 4 attempts; the last: training ended with code 3"
+  released
+}
+
+# The step in a file. Before the first step nothing is counted.
+takes_a_minute ends_without_progress_in_a_file
+case_ends_without_progress_in_a_file() {
+  train '[[ $OMPI_COMM_WORLD_RANK == 0 ]] || exec sleep 300; n=$(($(cat /tmp/n 2>/dev/null || echo 0) + 1)); echo "$n" >/tmp/n; ((n > 2)) || exit 3; echo "{\"epoch\": 2}" >/tmp/progress; sleep 40; exit 3' \
+    'lifecycle: {retries: 9, retriesWithoutProgress: 1}' 'observability: {progress: {file: /tmp/progress}}'
+  expect 42 "attempt 3 of 10 failed" "no attempt has passed epoch 2 in the last 1, and"
+  [[ $(grep -c "launching: " "$work/launcher.log") == 4 ]] || fail "it did not end after the fourth attempt"
+  released
+}
+
 # The metrics of the launcher, also without permissions. That is an Indexed Job.
 case_status_as_metrics() {
   train 'echo step 3/40; sleep 12' 'security: {apiAccess: false}' 'observability: {progress: auto, launcherMetrics: {port: 9401}}'

@@ -179,6 +179,8 @@ shape! {
         "retries" retries: Int<0, 1000>, default 3, example 0;
         /// An attempt that ran this long resets the number of failed attempts. With `never`, all failed attempts of the run count.
         "retriesResetAfter" retries_reset_after: PeriodOrNever, default "1h", example "6h";
+        /// How many attempts in a row may end without progress, whatever ended them, before the run fails. An attempt makes progress if its step is higher than that of all attempts before, or if it runs for `retriesResetAfter`. Needs `observability.progress`, and has no effect while that finds no step.
+        "retriesWithoutProgress" retries_without_progress: Int<1, 1000>, default 10, example 5;
         /// Exit codes of the training after which no further attempt starts. Not with torchrun, jax and tensorflow, whose agents do not pass on the exit codes of their ranks.
         "finalExitCodes" final_exit_codes: Vec<At<Int<1, 255>>>, example json!([2, 64]);
         /// How long Kubernetes keeps the finished Job. Without it, the Job stays until you delete it. The other objects of the job stay until you delete them.

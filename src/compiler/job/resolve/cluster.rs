@@ -98,6 +98,10 @@ pub fn lifecycle(body: &declare::Body, runs_in: LauncherPod, defaults: &mut Defa
         start_timeout: defaults.take("lifecycle.startTimeout", given.start_timeout()).0,
         retries: defaults.take("lifecycle.retries", given.retries()).0,
         retries_reset_after: defaults.take("lifecycle.retriesResetAfter", given.retries_reset_after()).0,
+        retries_without_progress: section(body.observability.as_ref())
+            .progress
+            .is_some()
+            .then(|| defaults.take("lifecycle.retriesWithoutProgress", given.retries_without_progress()).0),
         final_exit_codes: final_exit_codes.filter_map(|at| u8::try_from(at.0).ok()).collect(),
         ttl_after_finished: plain!(given.ttl_after_finished),
         keep_workers,

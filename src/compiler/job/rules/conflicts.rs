@@ -280,6 +280,12 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     };
     vec![
         row(
+            key(field!(case.lifecycle.retries_without_progress)),
+            "lifecycle.retriesWithoutProgress",
+            spec.observability.progress.is_some() || !spec.target.has_pods,
+            "`observability.progress`, which finds the step of the training",
+        ),
+        row(
             key(field!(case.launcher.idle_timeout)),
             "launcher.idleTimeout",
             spec.launcher.interactive,

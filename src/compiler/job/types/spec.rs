@@ -435,6 +435,8 @@ pub struct Lifecycle {
     pub retries: u32,
     /// The seconds after which the count of retries starts again at 0. `None` if it never does.
     pub retries_reset_after: Option<u64>,
+    /// After how many attempts without progress the run ends. `None` if the progress is unknown.
+    pub retries_without_progress: Option<u32>,
     /// Exit codes of the training after which no further attempt starts.
     pub final_exit_codes: Vec<u8>,
     /// Seconds.

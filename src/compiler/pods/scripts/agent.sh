@@ -6,6 +6,8 @@
 . /etc/khorovod/scripts/common.sh
 . "$scripts/attempt.sh"
 . "$scripts/ranks.sh"
+check_advance() { :; }
+[[ ! -e $scripts/advance.sh ]] || . "$scripts/advance.sh"
 [[ ! -e $scripts/stall.sh ]] || . "$scripts/stall.sh"
 [[ -z $own_job ]] || . "$scripts/api.sh"
 deaths=0 failures=0
@@ -165,6 +167,7 @@ do
   end_ranks
   check_health
   last_end=$failure
+  check_advance "$((SECONDS - since))"
   retries=$(limit retries 3)
   ((SECONDS - since < $(limit retries-reset-after 3600))) || failures=0
   if [[ -s $generated/leaves ]] || ((${#gone[@]} && SECONDS - since >= 60)); then

@@ -6,10 +6,12 @@
 . /etc/khorovod/scripts/common.sh
 # health.sh redefines it if workers are checked.
 is_checked() { false; }
+# advance.sh redefines it if the progress may be known.
+check_advance() { :; }
 # tree.sh redefines it for large jobs.
 use_tree() { :; }
 uses_tree=''
-for part in hosts topology wait mpi world tree attempt relay stall elastic sshd api status scale health idle; do
+for part in advance hosts topology wait mpi world tree attempt relay stall elastic sshd api status scale health idle; do
   # A job has only the files that it needs.
   [[ ! -e $scripts/$part.sh ]] || . "$scripts/$part.sh"
 done
@@ -204,6 +206,7 @@ while :; do
     record_phase waiting
     continue
   fi
+  check_advance "$((SECONDS - since))"
   # The loss of a worker costs no retry, unless the attempt was so short that it is likely to repeat.
   if [[ -s $generated/leaves ]] || ((${#gone[@]} && SECONDS - since >= 60)); then
     log "attempt ended: $failure; it does not count against lifecycle.retries"

@@ -364,6 +364,7 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         "lifecycle.startTimeout" lifecycle.start_timeout,
         "launcher.lostTimeout" launcher.lost_timeout,
         "lifecycle.retriesResetAfter" lifecycle.retries_reset_after,
+        "lifecycle.retriesWithoutProgress" lifecycle.retries_without_progress,
         "lifecycle.finalExitCodes" lifecycle.final_exit_codes,
         "placement.tolerations" placement.tolerations,
         "placement.priorityClassName" placement.priority_class_name,
