@@ -22,6 +22,66 @@ case_elastic_too_few_for_good() {
   released
 }
 
+# A replacement for Horovod that ends once two workers are found of which one has a given index or a higher one. It prints each list.
+finds_worker() {
+  image prepare "install -m 0755 $work/horovodrun usr/local/bin/horovodrun"
+  cat >"$work/horovodrun" <<END
+#!/bin/bash
+while :; do
+  mapfile -t found < <(/horovod/generated/discoverHosts.sh)
+  echo "found \${found[*]%%.*}"
+  [[ \${#found[@]} != 2 || "\${found[*]}" != *-worker-[$1-9].* ]] || exit 0
+  sleep 1
+done
+END
+}
+elastic() {
+  train true "workers: {replicas: 2, elastic: {minReplicas: 2, maxReplicas: $1}}" 'launcher: horovodrun' 'lifecycle: {retries: 2}'
+  wait_for launcher "found $job-$run-worker-0 $job-$run-worker-1"
+}
+
+# The node of a worker fails and stays away: one more worker starts, beyond workers.elastic.maxReplicas if necessary. The second
+# time, the first one stays in its place.
+takes_a_minute elastic_replaces_lost_workers
+case_elastic_replaces_lost_workers() {
+  finds_worker 3
+  elastic 2 || return
+  cut_network worker-1
+  wait_for launcher "$job-$run-worker-1.$job has an address but does not answer: $job-$run-worker-2.$job replaces it" 60
+  wait_for launcher "found $job-$run-worker-0 $job-$run-worker-2" 60
+  cut_network worker-2
+  wait_for launcher "$job-$run-worker-2.$job has an address but does not answer: $job-$run-worker-3.$job replaces it" 60
+  expect 0 "found $job-$run-worker-0 $job-$run-worker-3" trained
+  [[ $(grep -c "replaces it" "$work/launcher.log") == 2 ]] || fail "there are more replacements"
+  released
+}
+
+# A worker and the launcher are lost at the same time: the next launcher does not wait for that worker.
+takes_a_minute elastic_replaces_a_worker_lost_with_the_launcher
+case_elastic_replaces_a_worker_lost_with_the_launcher() {
+  finds_worker 2
+  elastic 2 || return
+  cut_network worker-1
+  kill_pod launcher
+  wait_for launcher "$job-$run-worker-1.$job has an address but does not answer: $job-$run-worker-2.$job replaces it" 90
+  expect 0 "found $job-$run-worker-0 $job-$run-worker-2" trained
+  released
+}
+
+# Workers that a person removes are not replaced, nor are those that are about to start.
+takes_a_minute elastic_keeps_a_smaller_scale
+case_elastic_keeps_a_smaller_scale() {
+  finds_worker 9
+  train true 'workers: {replicas: 3, elastic: {minReplicas: 1, maxReplicas: 3}}' 'launcher: horovodrun'
+  wait_for launcher "found $job-$run-worker-0 $job-$run-worker-1 $job-$run-worker-2" || return
+  scale 2
+  sleep 45
+  ! grep -q "replaces it" "$work/launcher.log" || fail "a worker was replaced"
+  delete_job
+  expect 143
+  released
+}
+
 case_discovers() {
   local found
   # A replacement for Horovod.

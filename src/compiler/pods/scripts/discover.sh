@@ -29,6 +29,8 @@ list_addresses() {
   } >"$file.$$" && mv "$file.$$" "$file"
 }
 
+# The workers that were added beyond workers.elastic.maxReplicas: see elastic.sh.
+while read -r _ more; do ((more <= max_workers)) || max_workers=$more; done 2>/dev/null </horovod/generated/replaced
 list_hosts
 if [[ -e $seen ]]; then
   while read -r host when probes address; do last[$host]=$when missed[$host]=$((probes + 1)) addresses["$host"]=$address; done <"$seen"

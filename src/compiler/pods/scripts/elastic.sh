@@ -17,3 +17,44 @@ check_min_workers() {
     return 1
   }
 }
+
+# The file `replaced` has a line `HOST SCALE` for each host that was replaced, and the scale since then. Another launcher writes one
+# for the scale that it finds.
+rm -f "$generated/replaced"
+
+# list_all: like list_hosts, with the workers that were added beyond workers.elastic.maxReplicas.
+list_all() {
+  local now
+  while read -r _ now; do ((now <= max_workers)) || max_workers=$now; done 2>/dev/null <"$generated/replaced"
+  list_hosts
+}
+
+# replace_silent HOST...: starts one more worker for each of the hosts that has an address and was not replaced before. Not for a
+# host beyond the scale, which a person may have reduced.
+replace_silent() {
+  local missing=("$@") host now index
+  no_address=()
+  ((!$#)) || find_no_address
+  for host; do
+    [[ -z ${no_address[$host]:-} ]] && ! grep -sq "^$host " "$generated/replaced" || continue
+    call_scale 0 GET
+    now=$(field replicas) && [[ $status == 200 ]] || return
+    index=${host%%.*}
+    ((${index##*-} < now)) && scale 0 "$((now + 1))" || continue
+    log_replaced "$host" "${team_names[0]}-$now.$service"
+    echo "$host $((now + 1))" >>"$generated/replaced"
+  done
+}
+
+# Replaces hosts that have not answered Horovod's discovery script for 25 seconds. A host that is about to end has the time 0.
+watch_silent() {
+  local host when missed now silent
+  while rest 5; do
+    printf -v now '%(%s)T' -1
+    silent=()
+    while read -r host when missed _; do
+      ((when == 0 || now - when < 25 || missed < 3)) || silent+=("$host")
+    done 2>/dev/null <"$generated/seen"
+    replace_silent "${silent[@]}"
+  done
+}

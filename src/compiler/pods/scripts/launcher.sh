@@ -180,7 +180,7 @@ while :; do
   if ((${#launch[@]} == 0)); then stay_open; fi
   if [[ -n $own_job ]] && ((attempts)); then note_attempt; fi
   watch=watch_workers since=$SECONDS
-  [[ -z $min_workers ]] || watch=''
+  [[ -z $min_workers ]] || watch=${scales:+watch_silent}
   use_tree
   ((++attempts))
   passed=() rejections=0

@@ -21,6 +21,7 @@ scale_up() {
       call_scale "$team" GET
       now=$(field replicas || echo 0)
       if [[ $status == 200 ]] && ((now > $(wanted "$team"))); then
+        [[ -z $max_workers ]] || echo "- $now" >"$generated/replaced"
         [[ -n $max_workers ]] || team_added[team]=$((now - $(wanted "$team")))
         continue
       fi
@@ -50,8 +51,7 @@ unscaled=''
 replace_lost() {
   local host team changed=''
   local -A stuck=()
-  [[ -z $max_workers ]] || return 0
-  # All missing workers count as lost if an earlier launcher has run, or if at least half of the workers answer after two minutes.
+  # Also in a job that never trained, if a few of its workers do not answer for long.
   if [[ -z $all_lost ]] && { [[ -n $is_successor ]] || (($1 >= 120 && 2 * up >= needed)); }; then
     all_lost=yes
     for host in "${missing[@]}"; do nodes["$host"]=${nodes[$host]:--}; done
@@ -65,6 +65,12 @@ replace_lost() {
       ((free[team]--))
     fi
   done
+  if [[ -n $max_workers ]]; then
+    replace_silent "${!stuck[@]}"
+    list_all
+    list_missing "${candidates[@]}"
+    return
+  fi
   for host in "${hosts[@]}"; do
     team=${team_of[$host]}
     [[ -n ${stuck[$host]:-} ]] && ((free[team]-- > 0)) || continue
@@ -73,13 +79,15 @@ replace_lost() {
     candidates+=("${team_names[team]}-$(($(wanted "$team") - 1)).$service")
     team_of[${candidates[-1]}]=$team
     missing+=("${candidates[-1]}")
-    log "$host $(is_unfit "$host" && echo "failed its health check" || echo "has an address but does not answer"): ${candidates[-1]} replaces it"
+    log_replaced "$host" "${candidates[-1]}"
   done
   changed+=$unscaled unscaled=''
   for team in $changed; do
     scale "$team" "$(wanted "$team")" || unscaled+=" $team"
   done
 }
+
+log_replaced() { log "$1 $(is_unfit "$1" && echo "failed its health check" || echo "has an address but does not answer"): $2 replaces it"; }
 
 # Ends added workers that no host needs any more.
 release_added() {

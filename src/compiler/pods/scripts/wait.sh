@@ -5,7 +5,7 @@ wait_workers() {
   local round=0 probe_timeout asked=$SECONDS waited tenths turn by_address=yes all_lost='' free=()
   local text quick=$((${#candidates[@]} < 8 ? 2 : 5 + ${#candidates[@]} / 8))
   local all="$needed workers"
-  [[ -z $min_workers ]] || all="at least $needed workers"
+  [[ -z $min_workers ]] || { all="at least $needed workers" && list_all; }
   allowed=$(limit wait-timeout 1800)
   missing=("${candidates[@]}")
   # The timeout is short, because TCP repeats a lost SYN only after a second. Every fifth round has a longer one for slow workers.
