@@ -71,7 +71,7 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
         files.extend(scripts![scripts, "metrics.py"]);
     }
     if observability.progress.is_some() {
-        files.extend(scripts!["relay.py", "advance.sh"]);
+        files.extend(scripts![scripts, "relay.py", "advance.sh"]);
     }
     if plan.spec.health_check.policy != HealthPolicy::Never {
         files.extend(scripts![scripts, "check.sh"]);

@@ -30,6 +30,7 @@ macro_rules! table {
 }
 
 table![
+    "advance.sh",
     "agent.sh",
     "agents.py",
     "alive.sh",
