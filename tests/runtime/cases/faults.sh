@@ -208,7 +208,7 @@ case_replaces_a_second_lost_worker() {
     until [[ $(grep -c ":up 3" "$work/launcher.log") == $((number + 1)) ]]; do sleep 0.2; done
     first=${first:-$((SECONDS - since))}
   done
-  lasted $((first + 15)) "$since" "the second replacement, after $first s for the first,"
+  lasted $((first + 40)) "$since" "the second replacement, after $first s for the first,"
   delete_job
   expect 143
   released

@@ -46,6 +46,14 @@ replace_silent() {
   done
 }
 
+# Replaces the `stuck` hosts of replace_lost.
+replace_stuck() {
+  replace_silent "${!stuck[@]}"
+  stuck=()
+  list_all
+  list_missing "${candidates[@]}"
+}
+
 # Replaces hosts that have not answered Horovod's discovery script for 25 seconds. A host that is about to end has the time 0.
 watch_silent() {
   local host when missed now silent

@@ -21,8 +21,7 @@ scale_up() {
       call_scale "$team" GET
       now=$(field replicas || echo 0)
       if [[ $status == 200 ]] && ((now > $(wanted "$team"))); then
-        [[ -z $max_workers ]] || echo "- $now" >"$generated/replaced"
-        [[ -n $max_workers ]] || team_added[team]=$((now - $(wanted "$team")))
+        if [[ -n $max_workers ]]; then echo "- $now" >"$generated/replaced"; else team_added[team]=$((now - $(wanted "$team"))); fi
         continue
       fi
     fi
@@ -65,12 +64,7 @@ replace_lost() {
       ((free[team]--))
     fi
   done
-  if [[ -n $max_workers ]]; then
-    replace_silent "${!stuck[@]}"
-    list_all
-    list_missing "${candidates[@]}"
-    return
-  fi
+  [[ -z $max_workers ]] || replace_stuck
   for host in "${hosts[@]}"; do
     team=${team_of[$host]}
     [[ -n ${stuck[$host]:-} ]] && ((free[team]-- > 0)) || continue

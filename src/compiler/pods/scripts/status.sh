@@ -178,7 +178,7 @@ read_progress() {
     [[ ${state[0]} == training ]] && ((SECONDS - asked >= 30)) || return
     asked=$SECONDS
     read -r step steps unit < <(read_file | python3 "$scripts/relay.py" read)
-    [[ ! $step =~ ^[0-9]+$ ]] || echo "$step $steps $unit" >"$generated/progress"
+    [[ -z $step ]] || echo "$step $steps $unit" >"$generated/progress"
   else
     read -r step steps unit <"$generated/progress" || return
   fi
