@@ -158,7 +158,7 @@ class ObjectRef(Spec):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Code(Spec):
-    """Small scripts without an image build.
+    """Small scripts that khorovod puts into the pods, so that they need not be in the image.
 
     Exactly one of `config_map_name`, `files` must be given.
     """
@@ -211,7 +211,7 @@ class Workers(Spec):
 
     elastic: Elastic | None = None
     """The number of workers may change during the run. For `horovodrun` and `torchrun`. The run continues
-    without lost workers, and you can scale it, which khorovod does not do itself. With horovodrun: `kubectl
+    without lost workers. khorovod does not change the number itself, but you can. With horovodrun: `kubectl
     scale statefulset JOB-RUN-worker --replicas 6`. With torchrun, until you apply the spec again: `kubectl
     patch job JOB-RUN -p '{"spec": {"completions": 6, "parallelism": 6}}'`.
 
@@ -244,8 +244,9 @@ class Workers(Spec):
     """
 
     spares: int | None = None
-    """Workers that are ready but run no ranks until another worker is lost. Each group has its own spares. Only
-    with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow. Default: `0`.
+    """The number of additional workers, which are ready but run no ranks until another worker is lost. Each
+    group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
+    Default: `0`.
 
     Example: `1`
     """
@@ -264,20 +265,21 @@ class Workers(Spec):
     """
 
     slots_per_worker: int | None = None
-    """Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, and JAX processes. Default: one per
-    GPU, at least one.
+    """Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, Slurm `--ntasks-per-node`, and JAX
+    processes. Default: one per GPU, at least one.
 
     Example: `8`
     """
 
     cpu: str | float | None = None
-    """CPUs per worker: both request and limit. With `memory` too, the pods have the QoS class Guaranteed.
+    """CPUs per worker, for all its ranks together: both request and limit. With `memory` too, the pods have the
+    QoS class Guaranteed.
 
     Example: `"32"`
     """
 
     memory: str | float | None = None
-    """Memory per worker: both request and limit.
+    """Memory per worker, for all its ranks together: both request and limit.
 
     Example: `"256Gi"`
     """
@@ -333,7 +335,7 @@ class Elastic(Spec):
     }
 
     min_replicas: int
-    """The minimum number of workers. Below it the launcher waits, at most `timeout`.
+    """The minimum number of workers. If there are fewer, the launcher waits for others, at most `timeout`.
 
     Example: `2`
     """
@@ -351,9 +353,9 @@ class Elastic(Spec):
     """
 
     timeout: str | None = None
-    """How long the training waits if fewer than `minReplicas` workers are left; then the attempt has failed. The
-    start of an attempt has the limit `lifecycle.startTimeout`; with torchrun, also this one. Default:
-    `"10m"`.
+    """How long the training waits if fewer than `minReplicas` workers are left. After this time, the attempt has
+    failed. The limit for the start of an attempt is `lifecycle.startTimeout` and, with torchrun, also this
+    time. Default: `"10m"`.
     """
 
     reset_limit: int | None = None
@@ -405,8 +407,9 @@ class Group(Spec):
     """
 
     spares: int | None = None
-    """Workers that are ready but run no ranks until another worker is lost. Each group has its own spares. Only
-    with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow. Default: `0`.
+    """The number of additional workers, which are ready but run no ranks until another worker is lost. Each
+    group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
+    Default: `0`.
 
     Example: `1`
     """
@@ -425,20 +428,21 @@ class Group(Spec):
     """
 
     slots_per_worker: int | None = None
-    """Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, and JAX processes. Default: one per
-    GPU, at least one.
+    """Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, Slurm `--ntasks-per-node`, and JAX
+    processes. Default: one per GPU, at least one.
 
     Example: `8`
     """
 
     cpu: str | float | None = None
-    """CPUs per worker: both request and limit. With `memory` too, the pods have the QoS class Guaranteed.
+    """CPUs per worker, for all its ranks together: both request and limit. With `memory` too, the pods have the
+    QoS class Guaranteed.
 
     Example: `"32"`
     """
 
     memory: str | float | None = None
-    """Memory per worker: both request and limit.
+    """Memory per worker, for all its ranks together: both request and limit.
 
     Example: `"256Gi"`
     """
@@ -562,8 +566,8 @@ class Resources(Spec):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class HealthCheck(Spec):
-    """The checks that a worker must pass before it runs ranks. They are khorovod's own and `command`. khorovod
-    checks that it can log in to the worker, the number and the memory errors of GPUs, RDMA devices, free
+    """The checks that a worker must pass before it runs ranks: khorovod's own checks, and your `command`.
+    khorovod logs in to the worker and checks the number and the memory errors of GPUs, RDMA devices, free
     space, volumes, the clock, and the connection to other workers. A worker that fails is replaced by a
     spare, or by a new worker.
     """
@@ -643,14 +647,16 @@ class Launcher(Spec):
 
     - `"ownPod"`: A pod of its own. A Job runs the launcher and a StatefulSet the workers, which the launcher
     scales.
-    - `"firstWorker"`: The first worker. One Indexed Job runs all workers, so it needs no permission to scale
-    them.
+    - `"firstWorker"`: The first worker. One Indexed Job runs all workers, so the launcher needs no permission
+    to scale them.
 
     Example: `"firstWorker"`
     """
 
     runs_ranks: bool | None = None
-    """Whether the launcher pod is one more host beside the workers, with the same resources. Default: `False`."""
+    """Whether the launcher pod also runs ranks, as one more host beside the workers and with the same resources.
+    Default: `False`.
+    """
 
     interactive: bool | None = None
     """Whether the launcher pod stays open for `kubectl exec`, until `idleTimeout`. With kind `shell`. Default:
@@ -679,8 +685,8 @@ class Launcher(Spec):
     """
 
     lost_timeout: str | None = None
-    """How long the workers keep their GPUs while no launcher runs. After that they release them. Default:
-    `"15m"`.
+    """How long the workers keep their GPUs while no launcher runs. After this time, the workers release the
+    GPUs. Default: `"15m"`.
 
     Example: `"1h"`
     """
@@ -710,7 +716,7 @@ class Ssh(Spec):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Collective(Spec):
-    """Settings of NCCL, Horovod and MPI. NCCL and MPI choose the value of those that you leave out."""
+    """Settings of NCCL, Horovod and MPI. If you leave a setting out, the library uses its own default."""
 
     _names: ClassVar[Mapping[str, str]] = {
         "nccl_debug": "ncclDebug",
@@ -775,8 +781,8 @@ class Collective(Spec):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Storage(Spec):
-    """A volume that is mounted in every worker and, except `perWorker` and `s3`, in the launcher pod. Exactly
-    one field names its source.
+    """A volume that is mounted in every worker and, unless it is `perWorker` or `s3`, also in the launcher pod.
+    Exactly one field names its source.
 
     Exactly one of `claim`, `existing_claim`, `per_worker`, `nfs`, `persistent_volume`, `s3`, `host_path`,
     `empty_dir` must be given.
@@ -972,8 +978,8 @@ class S3(Spec):
 
     secret_name: str | None = None
     """A Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, as `kubectl create secret generic s3-keys
-    --from-literal=AWS_ACCESS_KEY_ID=… --from-literal=AWS_SECRET_ACCESS_KEY=…` creates it. Default: a public
-    bucket.
+    --from-literal=AWS_ACCESS_KEY_ID=… --from-literal=AWS_SECRET_ACCESS_KEY=…` creates it. Default: the role
+    that AWS gives to the ServiceAccount of `security.serviceAccountName`; without a role, a public bucket.
 
     Example: `"s3-keys"`
     """
@@ -988,8 +994,8 @@ class S3(Spec):
     """
 
     upload_interval: str | None = None
-    """How often files are copied out while the training runs. A file that changes during a copy follows with the
-    next one. Default: `"10m"`.
+    """How often files are copied out while the training runs. If a file changes while it is copied, it is copied
+    again at the next interval. Default: `"10m"`.
 
     Example: `"30m"`
     """
@@ -1029,7 +1035,9 @@ class EmptyDir(Spec):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Placement(Spec):
-    """The nodes that the pods run on."""
+    """The nodes that the pods run on. The fields apply to the workers and to the launcher pod; for another
+    placement of the launcher pod, use `patches` with `target: {kind: Pod, name: "*-launcher"}`.
+    """
 
     _names: ClassVar[Mapping[str, str]] = {
         "node_selector": "nodeSelector",
@@ -1051,7 +1059,7 @@ class Placement(Spec):
     """
 
     affinity: Mapping[str, Mapping[str, Any]] | None = None
-    """A Kubernetes affinity."""
+    """A Kubernetes affinity, for all pods of the job."""
 
     priority_class_name: str | None = None
     """The PriorityClass of the pods.
@@ -1075,9 +1083,8 @@ class Placement(Spec):
     """
 
     topology: Topology | None = None
-    """How close together the workers run: in one rack, one block, or one domain of another level. The scheduler
-    or the queue of the job gets it: Kueue, Volcano, the PodGroup of Kubernetes, or else the affinity of the
-    pods.
+    """How close together the workers run: in one rack, one block, or one domain of another level. khorovod
+    passes it to Kueue, to Volcano or to the PodGroup of Kubernetes, or else sets an affinity of the pods.
 
     Example: `Topology(required="rack")`
     """
@@ -1097,7 +1104,8 @@ class Toleration(Spec):
     }
 
     key: str | None = None
-    """The key of the taint. Without it, every key; the operator must be Exists.
+    """The key of the taint. If you leave it out, the toleration matches every key, and `operator` must be
+    `Exists`.
 
     Example: `"nvidia.com/gpu"`
     """
@@ -1116,7 +1124,7 @@ class Toleration(Spec):
     """
 
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
-    """The effect of the taint. Without it, every effect.
+    """The effect of the taint. If you leave it out, the toleration matches every effect.
 
     - `"NoSchedule"`: No new pods.
     - `"PreferNoSchedule"`: No new pods, if possible.
@@ -1242,31 +1250,34 @@ class Lifecycle(Spec):
     _names: ClassVar[Mapping[str, str]] = {
         "start_timeout": "startTimeout",
         "retries_reset_after": "retriesResetAfter",
+        "retries_without_progress": "retriesWithoutProgress",
         "final_exit_codes": "finalExitCodes",
         "ttl_after_finished": "ttlAfterFinished",
         "keep_workers": "keepWorkers",
     }
 
     deadline: str | None = None
-    """The maximum duration of a run, with the wait for its pods and with all attempts, but without the time in
-    the queue of Kueue or with `suspend`. After it, the ranks get the signal of `checkpoint` and, in addition,
-    its `gracePeriod`; then the run fails and releases its GPUs.
+    """The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the
+    queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of
+    `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs.
 
     Example: `"24h"`
     """
 
     start_timeout: str | None = None
-    """How long an attempt waits until all workers can be reached, or `minReplicas` workers of an elastic job.
-    After that the run fails and names the missing workers. Default: `"30m"`.
+    """How long an attempt waits until the launcher reaches all workers or, in an elastic job, `minReplicas`
+    workers. If it does not reach them in this time, the run fails and names the missing workers. Default:
+    `"30m"`.
 
     Example: `"2h"`
     """
 
     retries: int | None = None
     """How often the training is started again after attempts that failed in a row. Lost, evicted and preempted
-    workers do not count, unless the attempt ran for less than a minute. After an attempt of
-    `retriesResetAfter` the count starts again, so without `deadline` a training that fails every few hours
-    never ends. Elastic torchrun also starts its ranks again as often within each attempt. Default: `3`.
+    workers do not count, unless the attempt ran for less than a minute. An attempt that runs for
+    `retriesResetAfter` sets the count to 0, so a training that fails every few hours never ends if there is
+    no `deadline`. With elastic torchrun, this is also the limit for restarts of the ranks within each
+    attempt. Default: `3`.
 
     Example: `0`
     """
@@ -1278,6 +1289,15 @@ class Lifecycle(Spec):
     Example: `"6h"`
     """
 
+    retries_without_progress: int | None = None
+    """How many attempts in a row may end without progress, whatever ended them, before the run fails. An attempt
+    makes progress if its step is higher than that of all attempts before, or if it runs for
+    `retriesResetAfter`. Needs `observability.progress`, and has no effect while that finds no step. Default:
+    `10`.
+
+    Example: `5`
+    """
+
     final_exit_codes: list[int] | None = None
     """Exit codes of the training after which no further attempt starts. Not with torchrun, jax and tensorflow,
     whose agents do not pass on the exit codes of their ranks.
@@ -1286,8 +1306,8 @@ class Lifecycle(Spec):
     """
 
     ttl_after_finished: str | None = None
-    """How long Kubernetes keeps the finished Job. Without it, the Job stays until you delete it, as the other
-    objects do.
+    """How long Kubernetes keeps the finished Job. Without it, the Job stays until you delete it. The other
+    objects of the job stay until you delete them.
 
     Example: `"1h"`
     """
@@ -1315,9 +1335,9 @@ class Lifecycle(Spec):
 class Checkpoint(Spec):
     """The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended
     (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. Under
-    Slurm, it gets the signal `gracePeriod` before the script ends the training: half a minute before
-    `slurm.time`, or at `lifecycle.deadline`. Your program chooses where it saves checkpoints, and loads the
-    newest one at its start.
+    Slurm, the script ends the training half a minute before `slurm.time`, or at `lifecycle.deadline` if that
+    is earlier, and every rank gets the signal `gracePeriod` before that moment. Your program chooses where it
+    saves checkpoints, and loads the newest one at its start.
     """
 
     _names: ClassVar[Mapping[str, str]] = {
@@ -1337,8 +1357,8 @@ class Checkpoint(Spec):
     """
 
     grace_period: str | None = None
-    """How long the ranks may continue after the signal, at most `1h`. A node that is taken away may allow less.
-    Default: `"30s"`.
+    """How long the ranks may continue after the signal, at most `1h`. If a cloud provider takes a node away, it
+    may allow less time. Default: `"30s"`.
 
     Example: `"2m"`
     """
@@ -1346,9 +1366,9 @@ class Checkpoint(Spec):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Stall(Spec):
-    """How long a training may make no progress. After it, the launcher collects from all hosts what each rank is
-    doing, and prints it. Ranks may write their steps to the directory in `KHOROVOD_STEPS`, so that slow ranks
-    are named.
+    """How long a training may make no progress. After this time, the launcher collects from all hosts what each
+    rank is doing, and prints it. If the ranks write their steps to the directory in `KHOROVOD_STEPS`, the
+    launcher also names slow ranks.
     """
 
     timeout: str
@@ -1367,7 +1387,7 @@ class Stall(Spec):
 
     metric: str | None = None
     """A metric of the ranks, on the port in `observability.metrics`, whose value changes if the training makes
-    progress. With `file`, a change of either counts.
+    progress. If you also set `file`, a change of the file or of the metric counts as progress.
 
     Example: `"training_steps_total"`
     """
@@ -1380,8 +1400,8 @@ class Stall(Spec):
     """
 
     evidence: str | None = None
-    """A directory on a volume, in which each host stores what its ranks are doing. Default: only the log has it,
-    shortened.
+    """A directory on a volume, in which each host stores what its ranks are doing. Default: the launcher only
+    prints a shorter form.
 
     Example: `"/checkpoints/stalls"`
     """
@@ -1440,20 +1460,22 @@ class Security(Spec):
     """
 
     service_account_name: str | None = None
-    """An existing ServiceAccount, for which khorovod renders no Role. It must be allowed to get and patch the
-    Job of the launcher, and with `launcher.runsIn: ownPod` to scale the workers.
+    """An existing ServiceAccount, for which khorovod renders no Role. If it has a role of AWS, `s3` without
+    `secretName` uses that role. It must be allowed to get and patch the Job of the launcher, and with
+    `launcher.runsIn: ownPod` to scale the workers.
 
     Example: `"trainer"`
     """
 
     api_access: bool | None = None
-    """Whether the pods may read and change the objects of their own run, which khorovod permits with a Role.
-    Without it, Kubernetes does not replace a pod on a dead node until you delete the node. Default: `True`.
+    """Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. If
+    you set it to false, Kubernetes does not replace a pod on a dead node until you delete the node. Default:
+    `True`.
     """
 
     read_only_root_filesystem: bool | None = None
-    """Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes. `HOME` is `/tmp` if the one
-    of the image is not writable. Default: `True`.
+    """Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes. If the home directory of the
+    image is not writable, `HOME` is `/tmp`. Default: `True`.
     """
 
 
@@ -1552,8 +1574,8 @@ class Progress(Spec):
 
     pattern: str | None = None
     """A regular expression of Python for lines of the output. Its groups `step` and `steps`, or `epoch` and
-    `epochs`, are the step and the number of all steps. Without names these are the first and the second
-    group. The number of all steps may be missing.
+    `epochs`, are the step and the number of all steps. If the groups have no names, the first group is the
+    step and the second one the number of all steps, which may be missing.
 
     Example: `"step (?P<step>\\\\d+)/(?P<steps>\\\\d+)"`
     """
@@ -1678,7 +1700,7 @@ class Srun(Spec):
 
     mpi: str | None = None
     """The type of MPI for srun, from `srun --mpi=list`; `none` if the ranks do not use MPI. Default: that of the
-    cluster. If that offers no process management interface, the job ends with code 42.
+    cluster. If the default type has no process management interface, the job ends with code 42.
 
     Example: `"pmix"`
     """
@@ -1704,8 +1726,8 @@ class Patch(Spec):
     """The changes. Maps merge, and null removes a field. Lists that Kubernetes merges by a key are merged by it:
     containers, volumes and env by `name`, volumeMounts by `mountPath`, ports by their number. Other lists are
     replaced. The directives `$patch: delete`, `$patch: replace`, `$retainKeys`, `$setElementOrder/LIST` and
-    `$deleteFromPrimitiveList/LIST` work as in Kubernetes. Custom resources merge in the same way in the pod
-    templates in them; all their other lists are replaced.
+    `$deleteFromPrimitiveList/LIST` work as in Kubernetes. In custom resources, lists are merged only in the
+    pod templates; all other lists are replaced.
 
     Example: `{"spec": {"containers": [{"name": "worker", "tty": True}]}}`
     """
@@ -1784,15 +1806,16 @@ class TrainingJobFields(Spec):
 
     name: str
     """The name of the job. The name of every object starts with it. A job has one run at a time: a changed spec
-    with the same name ends the run before. Keep the name short, at most about 36 characters: names of pods
+    with the same name ends the earlier run. Keep the name short, at most about 36 characters: names of pods
     add the name of the run and the worker, and have at most 63 characters.
 
     Example: `"mnist"`
     """
 
     namespace: str | None = None
-    """The namespace of every object. `-n` overrides it. Without both, the objects name no namespace, and the
-    permissions of the launcher are for `default`; in a chart, it is that of the release.
+    """The namespace of every object. `-n` overrides it. If you set neither, the objects name no namespace, and
+    the permissions of the launcher are for the namespace `default`. A chart uses the namespace of the
+    release.
 
     Example: `"team-a"`
     """
@@ -1817,8 +1840,8 @@ class TrainingJobFields(Spec):
     """
 
     run_tag: str | None = None
-    """Any text that becomes part of the identity of the run. Change it to run an unchanged spec again. The Job
-    of the run before stays until you delete it.
+    """Any text. It is part of the hash that names the run, so change it to run an unchanged spec again. The Job
+    of the earlier run stays until you delete it.
 
     Example: `"2"`
     """
@@ -1856,7 +1879,7 @@ class TrainingJobFields(Spec):
     """
 
     code: Code | None = None
-    """Small scripts without an image build.
+    """Small scripts that khorovod puts into the pods, so that they need not be in the image.
 
     Example: `Code(files={"train.py": "print('hello')"})`
     """
@@ -1896,8 +1919,8 @@ class TrainingJobFields(Spec):
     """
 
     storage: list[Storage] | None = None
-    """Volumes for data and results. Each is mounted in every worker and, except `perWorker` and `s3`, in the
-    launcher pod.
+    """Volumes for data and results. Each is mounted in every worker and, unless it is `perWorker` or `s3`, also
+    in the launcher pod.
 
     Example: `[Storage(name="data", mount_path="/data", existing_claim="imagenet")]`
     """

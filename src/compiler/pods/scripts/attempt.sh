@@ -118,14 +118,15 @@ watch_workers() {
 # API server confirms that they are lost, or ten seconds if it cannot be asked and if they are not so many that the network of the
 # launcher is more likely to have failed.
 all_stayed() {
-  local since=$SECONDS allowed
+  local since=$SECONDS allowed waited can_ask=${scales:+1}
   local -A missing_since=()
   allowed=$(limit wait-timeout 1800)
   while
     find_gone
-    ((${#missing[@]} && (SECONDS - since < 10 || (${scales:+1 ||} 2 * ${#missing[@]} > ${#hosts[@]}) && SECONDS - since < allowed)))
+    waited=$((SECONDS - since))
+    ((${#missing[@]} && (waited < 10 || (can_ask || 2 * ${#missing[@]} > ${#hosts[@]}) && waited < allowed)))
   do
-    if ((SECONDS - since >= 10)) && [[ -n $scales ]] && confirm_lost "${#missing[@]}"; then break; fi
+    if ((can_ask && waited >= 10)) && confirm_lost "${#missing[@]}"; then break; fi
     pause 1
   done
   ((${#missing[@]} == 0 && ${#gone[@]} == 0)) && return
