@@ -1,5 +1,5 @@
 //! The layers of the source code: no import cycle between modules, each phase of the compiler uses only the phases before
-//! it, and nothing outside `src/cli` reads files, the environment or a clock.
+//! it, and nothing outside `src/cli` reads files, the environment or a clock. The last test refuses some words in names.
 //!
 //! The modules are parsed with `syn`. A module uses another if a path in it, in a `use`, an expression, a type or the
 //! tokens of a macro, resolves to an item of the other. At each level of the module tree the modules with one parent are
@@ -442,4 +442,166 @@ fn a_cycle_is_found_however_it_is_written() {
     // Tests may use what they like.
     let tested = [top, ("k::a", "pub struct A; #[cfg(test)] mod tests { use crate::b::B; }"), b];
     assert_eq!(cycle(&self::graphs(&source(&tested))[&["k".to_owned()][..]]), None);
+}
+
+/// Folders with Rust code.
+const FOLDERS: &[&str] = &["src", "tests", "web", "plugin", "fuzz"];
+
+/// Words that no name may have, because software does not speak, know or die. The prose linter refuses them in comments.
+const REFUSED_ANYWHERE: &[&str] = &[
+    "tell", "tells", "told", "telling", "say", "says", "said", "saying", "unsaid", "speak", "speaks", "spoken", "know",
+    "knows", "knew", "stand", "stands", "stood", "die", "dies", "died", "who", "whom", "whose", "nobody", "became",
+];
+
+/// Further words that no function, type, constant or module may have: they are idioms, or do not name anything.
+const REFUSED_IN_ITEMS: &[&str] =
+    &["what", "ours", "mine", "beside", "elsewhere", "asks", "asked", "wants", "wanted", "handed", "whole"];
+
+/// The only names in which `whole` is the right word.
+const ALLOWED: &[&str] = &["a_folder_is_replaced_as_a_whole", "blocks_of_text_and_windows_lines_move_as_a_whole"];
+
+/// The words of a name: `read_file`, `ReadFile` and `READ_FILE` have two.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut last_is_lower = false;
+    for letter in name.chars() {
+        if letter == '_' || letter.is_uppercase() && last_is_lower {
+            words.push(String::new());
+        }
+        last_is_lower = letter.is_lowercase();
+        if letter != '_' {
+            words.last_mut().unwrap().extend(letter.to_lowercase());
+        }
+    }
+    words
+}
+
+/// Collects the names that a file declares and that have a refused word.
+#[derive(Default)]
+struct RefusedNames(BTreeSet<String>);
+
+impl RefusedNames {
+    fn check(&mut self, name: &syn::Ident, is_item: bool) {
+        let name = name.to_string();
+        let refused = |word: &str| {
+            REFUSED_ANYWHERE.contains(&word)
+                || is_item && REFUSED_IN_ITEMS.contains(&word) && !(word == "whole" && ALLOWED.contains(&&*name))
+        };
+        if words(&name).iter().any(|word| refused(word)) {
+            self.0.insert(name);
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for RefusedNames {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        let name = match item {
+            syn::Item::Const(item) => Some(&item.ident),
+            syn::Item::Enum(item) => Some(&item.ident),
+            syn::Item::Mod(item) => Some(&item.ident),
+            syn::Item::Static(item) => Some(&item.ident),
+            syn::Item::Struct(item) => Some(&item.ident),
+            syn::Item::Trait(item) => Some(&item.ident),
+            syn::Item::Type(item) => Some(&item.ident),
+            syn::Item::Macro(item) => item.ident.as_ref(),
+            _ => None,
+        };
+        if let Some(name) = name {
+            self.check(name, true);
+        }
+        visit::visit_item(self, item);
+    }
+
+    fn visit_signature(&mut self, signature: &'ast syn::Signature) {
+        self.check(&signature.ident, true);
+        visit::visit_signature(self, signature);
+    }
+
+    fn visit_variant(&mut self, variant: &'ast syn::Variant) {
+        self.check(&variant.ident, false);
+        visit::visit_variant(self, variant);
+    }
+
+    fn visit_field(&mut self, field: &'ast syn::Field) {
+        if let Some(name) = &field.ident {
+            self.check(name, false);
+        }
+        visit::visit_field(self, field);
+    }
+
+    fn visit_pat_ident(&mut self, pattern: &'ast syn::PatIdent) {
+        self.check(&pattern.ident, false);
+        visit::visit_pat_ident(self, pattern);
+    }
+
+    /// The functions in a macro, such as `proptest!`.
+    fn visit_macro(&mut self, called: &'ast syn::Macro) {
+        let mut is_name = false;
+        for token in called.tokens.clone() {
+            let TokenTree::Ident(ident) = &token else { continue };
+            if is_name {
+                self.check(ident, true);
+            }
+            is_name = ident == "fn";
+        }
+        visit::visit_macro(self, called);
+    }
+}
+
+/// The names of a text with a refused word.
+fn refused_names(text: &str) -> BTreeSet<String> {
+    let mut names = RefusedNames::default();
+    names.visit_file(&syn::parse_file(text).unwrap());
+    names.0
+}
+
+/// All Rust files below a folder, without those of build outputs.
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap_or_default();
+        if path.is_dir() && name != "target" && name != "node_modules" && name != "pkg" {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn names_are_plain_english() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    FOLDERS.iter().for_each(|folder| rust_files(&root.join(folder), &mut files));
+    assert!(files.len() > 300, "only {} files were found", files.len());
+    let mut wrong = Vec::new();
+    for file in files {
+        let names = refused_names(&fs::read_to_string(&file).unwrap());
+        let file = file.strip_prefix(root).unwrap().display();
+        wrong.extend(names.iter().map(|name| format!("{file}: {name}")));
+    }
+    wrong.sort();
+    assert!(wrong.is_empty(), "use other words in these names; tests/prose/README.md has the rules: {wrong:#?}");
+}
+
+#[test]
+fn refused_words_are_found_in_every_kind_of_name() {
+    for text in [
+        "fn tell_of_files() {}",
+        "struct Said;",
+        "impl A { fn as_it_stands(&self) {} }",
+        "enum A { Say }",
+        "struct A { told: bool }",
+        "fn a() { let (_, who) = b(); }",
+        "fn a() { b(|says| c) }",
+        "const BESIDE: u32 = 1;",
+        "mod said {}",
+        "fn what_is_refused() {}",
+        "proptest! { #[test] fn it_knows() {} }",
+    ] {
+        assert_eq!(refused_names(text).len(), 1, "{text}");
+    }
+    for text in ["fn a() { let what = says(b); }", "fn report_standing() {}", "struct Unknown { whole: u32 }"] {
+        assert!(refused_names(text).is_empty(), "{text}");
+    }
 }
