@@ -165,7 +165,7 @@ def once(world, name, way, workers):
         kept, began = sandboxes(), time.time()
         apply()
         launcher = case.until("launcher", lambda: case.launcher() or next(named(case, "launcher"), None), 60)
-        case.says(r"first [0-9.]+", 60, launcher)
+        case.wait_for_line(r"first [0-9.]+", 60, launcher)
         if kept - sandboxes():
             return None
         # In the Job shape, index 0 launches and is also a worker.

@@ -20,7 +20,7 @@ WAIT = max(300, int(sys.argv[1]) // 15)
 LIMIT = 1 << 20
 
 
-def say(*words):
+def log(*words):
     print(*words, file=sys.stderr, flush=True)
 
 
@@ -72,7 +72,7 @@ def main(workers):
 
     def all_ready():
         up = sum(map(ready, case.workers()))
-        say(f"{time.time() - began:.0f} s: {up} workers are Ready")
+        log(f"{time.time() - began:.0f} s: {up} workers are Ready")
         time.sleep(4)
         return up == workers
     case.until(f"{workers} Ready workers", all_ready, WAIT)

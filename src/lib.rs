@@ -11,7 +11,7 @@
 //! | put the fields of specs into the canonical order | [`format()`] |
 //! | describe what would run | [`reports`] |
 //! | draw what would run | [`picture::svg`] |
-//! | find out what happens to a run if something fails | [`lives`], then [`timeline::Timeline::new`] |
+//! | find out what happens to a run if something fails | [`timeline_facts`], then [`timeline::Timeline::new`] |
 //! | find out what a change does to running jobs | [`changes`] |
 //! | show a job while it is being written | [`preview`] |
 //! | find the values of a text that look like secrets | [`find_secrets`] |
@@ -38,8 +38,8 @@ pub mod show;
 pub use khorovod_compiler::{
     Document, Fixed, FoundSecret, Inputs, Keys, KubeVersion, NotAKubeVersion, NotUtf8, Origin, Preview, Rendered,
     Reports, Scripts, Target, Text, UnknownTarget, changes, check, documents, expand, expectations_schema, files,
-    find_secrets, fix, format, is_rendered, jobs, krm, lives, parse_duration, preview, problem, render, render_to,
-    rendered_target, report, reports, schema, secret, seed, targets, timeline,
+    find_secrets, fix, format, is_rendered, jobs, krm, parse_duration, preview, problem, render, render_to,
+    rendered_target, report, reports, schema, secret, seed, targets, timeline, timeline_facts,
 };
 pub use khorovod_import as import;
 

@@ -106,7 +106,7 @@ fn problem_text(renderer: &Renderer, sources: &Sources, problem: &Problem, secre
     let title = level.primary_title(clean_line(&problem.message)).id(problem.code.name);
     let mut group = Group::with_title(title);
     for excerpt in excerpt::of(sources, &problem.labels, secrets) {
-        let Excerpt { file, at, first_line, text, marks, cut } = excerpt;
+        let Excerpt { file, at, first_line, text, marks, is_cut } = excerpt;
         let snippet = Snippet::source(text).line_start(first_line).annotations(marks.into_iter().map(|mark| {
             let kind = if mark.main { AnnotationKind::Primary } else { AnnotationKind::Context };
             let label = (!mark.label.is_empty()).then(|| clean_line(mark.label));
@@ -114,7 +114,7 @@ fn problem_text(renderer: &Renderer, sources: &Sources, problem: &Problem, secre
         }));
         // The renderer counts columns in the text that it prints. In a shortened line these columns are wrong, so the
         // position is printed here.
-        group = if cut {
+        group = if is_cut {
             group.element(Origin::path(file).line(at.line).char_column(at.column)).element(snippet)
         } else {
             group.element(snippet.path(file))

@@ -5,11 +5,11 @@ use khorovod::{Inputs, Text};
 
 /// Checks a job with some changed fields, and returns the names of the problems. `args` are as in tests/problems/.
 fn found(args: &str, metadata: &str, spec: &str) -> Vec<&'static str> {
-    said(args, metadata, spec).into_iter().map(|(code, _)| code).collect()
+    found_messages(args, metadata, spec).into_iter().map(|(code, _)| code).collect()
 }
 
 /// Like [`found`], with the message of each problem.
-fn said(args: &str, metadata: &str, spec: &str) -> Vec<(&'static str, String)> {
+fn found_messages(args: &str, metadata: &str, spec: &str) -> Vec<(&'static str, String)> {
     let mut inputs = Inputs::default();
     for option in args.split_whitespace().collect::<Vec<_>>().chunks(2) {
         match option {
@@ -29,7 +29,7 @@ fn said(args: &str, metadata: &str, spec: &str) -> Vec<(&'static str, String)> {
 }
 
 /// Arguments, spec, and the expected code; no problem is expected if it is empty.
-const BESIDE: &[(&str, &str, &str)] = &[
+const NEXT_TO_BOUNDS: &[(&str, &str, &str)] = &[
     ("", "workers: {replicas: 2, elastic: {minReplicas: 2, maxReplicas: 2}}\nlauncher: horovodrun", ""),
     ("", "workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 3}}\nlauncher: horovodrun", ""),
     ("", "workers: {replicas: 2, elastic: {minReplicas: 3, maxReplicas: 4}}\nlauncher: horovodrun", "elastic-bounds"),
@@ -261,9 +261,9 @@ const BESIDE: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn a_step_beside_each_bound() {
+fn values_next_to_each_bound() {
     let mut wrong = Vec::new();
-    for (args, spec, code) in BESIDE {
+    for (args, spec, code) in NEXT_TO_BOUNDS {
         let found = found(args, "name: mnist", spec);
         if found != [*code] && !(code.is_empty() && found.is_empty()) {
             wrong.push(format!("{args} {spec}: {found:?}, not {code:?}"));
@@ -273,7 +273,7 @@ fn a_step_beside_each_bound() {
 }
 
 #[test]
-fn beside_what_cannot_be_read_the_rest_is_judged() {
+fn other_fields_are_checked_if_one_cannot_be_read() {
     let found = found(
         "",
         "name: mnist",
@@ -283,11 +283,11 @@ fn beside_what_cannot_be_read_the_rest_is_judged() {
 }
 
 #[test]
-fn slurm_tells_labels_of_nodes_apart() {
+fn slurm_ignores_labels_and_affinity_of_nodes() {
     for (field, value) in [("nodeSelector", "{a: b}"), ("affinity", "{nodeAffinity: {}}")] {
         let spec = format!("placement: {{{field}: {value}}}\nslurm: {{partition: a}}");
         let message = format!("`placement.{field}` has no effect under Slurm");
-        assert_eq!(said("--target slurm", "name: mnist", &spec), [("slurm-ignores", message)]);
+        assert_eq!(found_messages("--target slurm", "name: mnist", &spec), [("slurm-ignores", message)]);
     }
 }
 
@@ -305,7 +305,7 @@ fn only_gitops_marks_warn_of_a_time_to_live() {
 
 /// The longest name that contains the job's name is in a label, which is limited to 63 characters.
 #[test]
-fn a_name_has_the_room_that_the_longest_made_of_it_leaves() {
+fn names_are_limited_by_the_longest_derived_name() {
     for (target, spec, made) in [
         // Includes the hash that Kubernetes appends to a StatefulSet's name.
         ("plain", "", "-run123-worker-0123456789"),
@@ -350,11 +350,11 @@ fn a_name_has_the_room_that_the_longest_made_of_it_leaves() {
 
 /// A size is rejected from the first byte over the limit.
 #[test]
-fn sizes_end_where_they_say() {
+fn sizes_are_limited_to_the_printed_number_of_bytes() {
     for (code, limit, spec) in
         [("spec-too-large", 96 << 10, "env: {A: FILL}"), ("code-too-large", 200 << 10, "code: {files: {a.py: FILL}}")]
     {
-        let with = |count: usize| said("", "name: mnist", &spec.replace("FILL", &"x".repeat(count)));
+        let with = |count: usize| found_messages("", "name: mnist", &spec.replace("FILL", &"x".repeat(count)));
         let refused = with(limit);
         let [(found, message)] = &refused[..] else { panic!("{code}: {refused:?}") };
         let bytes = message.split(" has ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
@@ -366,10 +366,10 @@ fn sizes_end_where_they_say() {
 
 /// For controllers that list all hosts in one ConfigMap, the problem names the maximum number of hosts, which is accepted.
 #[test]
-fn targets_take_as_many_workers_as_they_say() {
+fn targets_accept_the_printed_number_of_workers() {
     for target in ["mpijob", "volcano"] {
         let with = |count: usize| {
-            said(&format!("--target {target}"), "name: mnist", &format!("workers: {{replicas: {count}}}"))
+            found_messages(&format!("--target {target}"), "name: mnist", &format!("workers: {{replicas: {count}}}"))
         };
         let refused = with(100_000);
         let [("target-cannot", message)] = &refused[..] else { panic!("{target}: {refused:?}") };

@@ -28,7 +28,7 @@ fn hold(path: &str, text: &str) {
 /// One of the chart's values: its path and its comment.
 struct Value {
     path: Vec<String>,
-    says: String,
+    comment: String,
 }
 
 impl Value {
@@ -56,7 +56,7 @@ fn values() -> Vec<Value> {
             parents.push(key.to_owned());
             inside = (!comment.is_empty()).then_some(depth);
             if !comment.is_empty() {
-                found.push(Value { path: parents.clone(), says: comment.join(" ") });
+                found.push(Value { path: parents.clone(), comment: comment.join(" ") });
                 comment.clear();
             }
         }
@@ -169,7 +169,7 @@ fn schema() -> Json {
     let mut all = closed();
     for value in values() {
         let mut kind = kind(&value.name(), &root);
-        kind["description"] = Json::from(value.says.as_str());
+        kind["description"] = Json::from(value.comment.as_str());
         let (last, parents) = value.path.split_last().unwrap();
         let mut place = &mut all;
         for parent in parents {
@@ -201,14 +201,14 @@ fn takes(kind: &Json, root: &Json) -> &'static str {
 }
 
 #[test]
-fn the_schema_is_that_of_the_spec_and_of_the_values() {
+fn the_schema_has_the_fields_of_the_spec_and_the_values() {
     let schema = schema();
     jsonschema::draft202012::meta::validate(&schema).unwrap();
     hold("values.schema.json", &format!("{schema:#}\n"));
 }
 
 #[test]
-fn the_schema_takes_what_the_templates_use_and_nothing_else() {
+fn the_schema_accepts_exactly_the_values_of_the_templates() {
     let judge = jsonschema::draft202012::new(&schema()).unwrap();
     assert!(judge.is_valid(&defaults()), "the chart's own values");
     let sound = [
@@ -252,7 +252,7 @@ fn the_readme_has_every_value() {
             "| `{}` | {} | `{default}` | {} |",
             value.name(),
             takes(kind, &schema),
-            value.says.replace('|', "\\|")
+            value.comment.replace('|', "\\|")
         );
     }
     let readme = read("README.md");

@@ -247,7 +247,7 @@ impl Made {
     }
 
     /// Every object that is referred to is rendered too, or belongs to the user.
-    fn known(&self, kind: &str, value: &Json) {
+    fn check_reference(&self, kind: &str, value: &Json) {
         let name = name(value);
         assert!(self.has(kind, name) || name.starts_with("own-"), "nobody makes the {kind} {name}");
     }
@@ -261,8 +261,8 @@ impl Made {
     }
 
     fn selects(&self, selector: &Json, what: &str) {
-        let wanted = selector.as_object().unwrap_or_else(|| panic!("{what} selects nothing"));
-        let fits = |labels: &&Json| wanted.iter().all(|(key, value)| &labels[key] == value);
+        let expected = selector.as_object().unwrap_or_else(|| panic!("{what} selects nothing"));
+        let fits = |labels: &&Json| expected.iter().all(|(key, value)| &labels[key] == value);
         assert!(self.pods().iter().any(fits), "{what} selects no pod: {selector}");
     }
 
@@ -293,19 +293,19 @@ impl Made {
                 self.selects(&selector["matchLabels"], place);
             }
             "StatefulSet" => {
-                self.known("Service", &spec["serviceName"]);
+                self.check_reference("Service", &spec["serviceName"]);
                 let labels = &spec["template"]["metadata"]["labels"];
                 for (key, value) in spec["selector"]["matchLabels"].as_object().unwrap() {
                     assert_eq!(&labels[key], value, "{place}: its selector and its pods");
                 }
             }
             "RoleBinding" => {
-                self.known("Role", &object["roleRef"]["name"]);
-                list(&object["subjects"]).for_each(|subject| self.known("ServiceAccount", &subject["name"]));
+                self.check_reference("Role", &object["roleRef"]["name"]);
+                list(&object["subjects"]).for_each(|subject| self.check_reference("ServiceAccount", &subject["name"]));
             }
             "ClusterRoleBinding" => {
-                self.known("ClusterRole", &object["roleRef"]["name"]);
-                list(&object["subjects"]).for_each(|subject| self.known("ServiceAccount", &subject["name"]));
+                self.check_reference("ClusterRole", &object["roleRef"]["name"]);
+                list(&object["subjects"]).for_each(|subject| self.check_reference("ServiceAccount", &subject["name"]));
             }
             "Role" => {
                 for rule in list(&object["rules"]) {
@@ -315,11 +315,11 @@ impl Made {
                         "endpoints" => "Service",
                         other => panic!("{place}: rights on {other}"),
                     };
-                    list(&rule["resourceNames"]).for_each(|name| self.known(kind, name));
+                    list(&rule["resourceNames"]).for_each(|name| self.check_reference(kind, name));
                 }
             }
             "PersistentVolumeClaim" if spec["volumeName"].is_string() => {
-                self.known("PersistentVolume", &spec["volumeName"]);
+                self.check_reference("PersistentVolume", &spec["volumeName"]);
             }
             _ => {}
         }
@@ -337,15 +337,15 @@ impl Made {
                     ("persistentVolumeClaim", "claimName", "PersistentVolumeClaim"),
                 ] {
                     if source[field][key].is_string() {
-                        self.known(kind, &source[field][key]);
+                        self.check_reference(kind, &source[field][key]);
                     }
                 }
             }
         }
         if pod["serviceAccountName"].is_string() && pod["serviceAccountName"] != "default" {
-            self.known("ServiceAccount", &pod["serviceAccountName"]);
+            self.check_reference("ServiceAccount", &pod["serviceAccountName"]);
         }
-        list(&pod["imagePullSecrets"]).for_each(|secret| self.known("Secret", &secret["name"]));
+        list(&pod["imagePullSecrets"]).for_each(|secret| self.check_reference("Secret", &secret["name"]));
         for container in list(&pod["containers"]).chain(list(&pod["initContainers"])) {
             let mut places = BTreeSet::new();
             for mount in list(&container["volumeMounts"]) {
@@ -357,7 +357,7 @@ impl Made {
                 assert!(variables.insert(name(&variable["name"])), "{} is set twice", variable["name"]);
                 for (field, kind) in [("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")] {
                     if variable["valueFrom"][field].is_object() {
-                        self.known(kind, &variable["valueFrom"][field]["name"]);
+                        self.check_reference(kind, &variable["valueFrom"][field]["name"]);
                     }
                 }
             }
@@ -370,7 +370,7 @@ impl Made {
 }
 
 #[test]
-fn what_is_accepted_hangs_together() {
+fn objects_of_accepted_specs_are_consistent() {
     let count: usize = std::env::var("COMBINATIONS").map_or(1_500, |count| count.parse().unwrap());
     let (mut dice, mut accepted, mut seen) = (Dice(1), 0, BTreeSet::<&str>::new());
     for number in 0..count {

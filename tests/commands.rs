@@ -124,7 +124,7 @@ fn fixed(message: &str) -> String {
 #[test]
 fn the_debugging_page_lists_every_termination_message() {
     let guide = read("docs/debugging.md");
-    let mut said = BTreeSet::new();
+    let mut messages = BTreeSet::new();
     for entry in fs::read_dir(root().join("src/compiler/pods/scripts")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|end| end != "sh") {
@@ -135,27 +135,27 @@ fn the_debugging_page_lists_every_termination_message() {
             let Some(message) = words.or_else(|| Some(line.split_once("terminate_message ")?.1)) else { continue };
             let Some(message) = message.strip_prefix('"') else { continue };
             let end = message.rfind('"').unwrap();
-            said.insert(fixed(&message[..end]));
+            messages.insert(fixed(&message[..end]));
         }
     }
-    said.retain(|words| !words.is_empty());
-    let unknown: Vec<&String> = said.iter().filter(|words| !guide.contains(words.as_str())).collect();
-    assert!(said.len() > 15 && unknown.is_empty(), "docs/debugging.md does not tell of {unknown:#?}");
+    messages.retain(|words| !words.is_empty());
+    let unknown: Vec<&String> = messages.iter().filter(|words| !guide.contains(words.as_str())).collect();
+    assert!(messages.len() > 15 && unknown.is_empty(), "docs/debugging.md does not tell of {unknown:#?}");
 }
 
 #[test]
 fn no_variable_is_read_that_help_does_not_name() {
-    let said = help(&[]);
+    let page = help(&[]);
     let declared = read("src/cli/environment.rs");
     let mut names = 0;
     for line in declared.lines().filter_map(|line| line.strip_prefix("pub const ")) {
         let name = line.split('"').nth(1).unwrap();
-        assert!(said.split([' ', ',', '\n']).any(|word| word == name), "{name} is not in the help");
+        assert!(page.split([' ', ',', '\n']).any(|word| word == name), "{name} is not in the help");
         names += 1;
     }
     assert!(names > 3);
     // The reference page has the variables of the help, and no other.
-    let section = said.split("Environment:").nth(1).unwrap().split("\n\n").next().unwrap();
+    let section = page.split("Environment:").nth(1).unwrap().split("\n\n").next().unwrap();
     let is_name = |word: &&str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     let helped: BTreeSet<&str> = section.split([' ', ',', '\n']).filter(is_name).collect();
     let page = read("docs/reference.md");

@@ -105,7 +105,7 @@ fn names_follow_the_rule() {
 }
 
 #[test]
-fn the_rule_finds_what_breaks_it() {
+fn the_rule_refuses_wrong_names() {
     let lost = roundtrip::<core::PodSpec>(json!({"containers": [], "priorityClass": "high"}));
     assert_eq!(lost.get("priorityClass"), None);
 }

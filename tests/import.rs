@@ -22,8 +22,8 @@ mod effects;
 mod executed;
 #[path = "import/operators.rs"]
 mod operators;
-#[path = "import/said.rs"]
-mod said;
+#[path = "import/outcomes.rs"]
+mod outcomes;
 
 /// An old file.
 struct Case {
@@ -106,15 +106,15 @@ fn old_files_become_jobs_and_a_report() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_khorovod"));
         command.env_clear().current_dir(folder.path());
         let output = command.args(["import", case.system.name()]).args(&case.options).arg(file).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success(), "{}: {said}", case.path.display());
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{}: {stderr}", case.path.display());
         hold(&case.path.with_extension("job.yaml"), &String::from_utf8(output.stdout).unwrap());
-        hold(&case.path.with_extension("txt"), &said);
+        hold(&case.path.with_extension("txt"), &stderr);
     }
 }
 
 #[test]
-fn what_they_become_renders_and_keeps_no_secret() {
+fn imported_jobs_render_and_contain_no_secret() {
     for case in cases() {
         let imported = case.import().unwrap_or_else(|problems| panic!("{}: {:#?}", case.path.display(), problems.list));
         let inputs = Inputs { keys: Keys::Masked, ..Inputs::default() };
@@ -155,17 +155,17 @@ fn every_field_is_in_the_report() {
             continue;
         }
         let imported = case.import().unwrap();
-        let mut wanted = BTreeSet::new();
+        let mut expected = BTreeSet::new();
         for document in serde_yaml::Deserializer::from_str(&case.text) {
             let document = serde_yaml::Value::deserialize(document).unwrap();
             let word =
                 |path: &[&str]| path.iter().fold(&document, |here, step| &here[*step]).as_str().unwrap_or_default();
             let (kind, name) = (word(&["kind"]), word(&["metadata", "name"]));
             let is_job = case.system.kind().is_none_or(|job| job == kind);
-            leaves(&document, if is_job { String::new() } else { format!("beside.{kind}/{name}") }, &mut wanted);
+            leaves(&document, if is_job { String::new() } else { format!("beside.{kind}/{name}") }, &mut expected);
         }
         let found: BTreeSet<String> = imported.fields.iter().map(|field| field.path.clone()).collect();
-        let missing: Vec<_> = wanted.difference(&found).collect();
+        let missing: Vec<_> = expected.difference(&found).collect();
         assert!(missing.is_empty(), "{}: {missing:#?}", case.path.display());
         for field in &imported.fields {
             assert!(field.verdict != "lost" || field.note.len() > 8, "{}: {field:?} says no why", case.path.display());
@@ -194,10 +194,10 @@ fn every_line_of_a_script_is_in_the_report() {
         let found: BTreeSet<usize> = case.import().unwrap().fields.iter().map(|field| field.line).collect();
         let mut goes_on = false;
         for (index, line) in case.text.lines().enumerate() {
-            let says = line.starts_with("#SBATCH") || !line.starts_with('#') && !line.trim().is_empty();
-            assert!(goes_on || !says || found.contains(&(index + 1)), "{}: {line}", case.path.display());
+            let has_content = line.starts_with("#SBATCH") || !line.starts_with('#') && !line.trim().is_empty();
+            assert!(goes_on || !has_content || found.contains(&(index + 1)), "{}: {line}", case.path.display());
             goes_on = line.ends_with('\\') || line.ends_with("=(") || goes_on && line.starts_with("    ");
-            tried += usize::from(says);
+            tried += usize::from(has_content);
         }
     }
     assert!(tried > 50, "{tried} lines");
@@ -279,7 +279,7 @@ fn mutate(text: &str, changes: &[(usize, u8, u16)]) -> String {
 
 proptest! {
     #[test]
-    fn no_change_of_a_file_makes_it_fall_over((which, changes) in mutated()) {
+    fn changed_files_are_imported_or_refused((which, changes) in mutated()) {
         let cases = cases();
         let case = &cases[which % cases.len()];
         let text = mutate(&case.text, &changes);
@@ -301,7 +301,7 @@ proptest! {
 
 /// A job that was imported from Slurm can be rendered for Slurm.
 #[test]
-fn scripts_become_scripts_again() {
+fn imported_scripts_render_as_scripts() {
     for case in cases().iter().filter(|case| case.system == System::Slurm) {
         let inputs = Inputs { target: targets::SLURM, ..Inputs::default() };
         let script =
@@ -314,7 +314,7 @@ fn scripts_become_scripts_again() {
 
 /// A problem of the imported job is reported at the field of the old file that causes it.
 #[test]
-fn what_the_job_cannot_be_is_told_of_the_old_file() {
+fn problems_of_the_job_point_to_the_old_file() {
     let job = |worker: &str| {
         format!(
             "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {{name: a}}\nspec:\n  slotsPerWorker: 4\n  \
@@ -352,7 +352,7 @@ fn a_script_without_a_name_has_that_of_its_file() {
         let job = import(System::Slurm, &[old], &Options::default()).unwrap().job;
         job.lines().find_map(|line| line.trim().strip_prefix("name: ")).unwrap_or_default().to_owned()
     };
-    for (file, wanted) in [
+    for (file, expected) in [
         ("scripts/train_resnet.sbatch", "train-resnet"),
         ("C.2.slurm", "c-2"),
         ("./run", "run"),
@@ -360,7 +360,7 @@ fn a_script_without_a_name_has_that_of_its_file() {
         ("/dev/fd/63", "slurm"),
     ] {
         let name = name(file);
-        assert_eq!(name.split_whitespace().next(), Some(wanted), "{file}");
+        assert_eq!(name.split_whitespace().next(), Some(expected), "{file}");
         assert!(name.contains("# the script has no --job-name"), "{file}: {name}");
     }
 }
@@ -383,7 +383,7 @@ fn a_number_of_nodes_that_slurm_chooses_is_a_guess() {
 
 /// Paths in defaults of variables, options of newer versions of sbatch, and the reason for a security level.
 #[test]
-fn reports_name_what_the_file_contains() {
+fn reports_name_fields_of_the_file() {
     let script =
         "#SBATCH -N 2\n#SBATCH --wait-all-nodes=1\n: \"${APPS:=/fsx/apps}\"\nsrun ./a --apps $APPS\nsrun ./b\n";
     let imported = import(System::Slurm, &[text(script)], &Options::default()).unwrap();
@@ -418,7 +418,7 @@ fn a_placeholder_for_the_image_is_a_warning() {
 
 /// Files of another system, and incomplete files.
 #[test]
-fn files_that_cannot_be_read_say_why() {
+fn unreadable_files_are_refused_with_a_reason() {
     let old = "apiVersion: kubeflow.org/v1alpha1\nkind: MPIJob\nspec: {gpus: 16}\n";
     let command = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nspec: {mpiReplicaSpecs: {Launcher: {template: {spec: {containers: \
                    [{image: 'a:1', command: [bash, -c, wandb login 0123456789abcdef0123456789abcdef01234567 && mpirun ./a]}]}}}}}\n";
@@ -464,10 +464,10 @@ fn files_that_cannot_be_read_say_why() {
         (System::Slurm, "#SBATCH --ntasks=128 --gpus-per-task=1\nsrun ./a\n", "128 GPUs on one node"),
         (System::StableHorovod, "a: &a {b: 1}\nworker: {<<: *a}\nmaster: {}\n", "`<<`"),
     ];
-    for (system, file, wanted) in cases {
+    for (system, file, expected) in cases {
         let problems = import(system, &[text(file)], &Options::default()).expect_err(file);
-        let said = problems.list.iter().any(|problem| problem.message.contains(wanted));
-        assert!(said, "{file}: {:#?}", problems.list);
+        let is_found = problems.list.iter().any(|problem| problem.message.contains(expected));
+        assert!(is_found, "{file}: {:#?}", problems.list);
         let hints: Vec<&str> = problems.list.iter().filter_map(|problem| problem.hint.as_deref()).collect();
         assert!(!hints.is_empty() && !hints.iter().any(|hint| hint.contains("`-f ")), "{hints:?}");
     }
@@ -475,7 +475,7 @@ fn files_that_cannot_be_read_say_why() {
 
 /// Objects that khorovod or a chart rendered, and files that an editor changed or that are cut off.
 #[test]
-fn what_is_not_an_old_file_is_told_as_what_it_is() {
+fn files_of_other_systems_are_recognised() {
     let spec = text(
         "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: a}\nspec: {image: 'a:1', command: [a], workers: {replicas: 2}}\n",
     );
@@ -502,10 +502,10 @@ fn what_is_not_an_old_file_is_told_as_what_it_is() {
         (System::StableHorovod, "worker: {number: 1}\nmaster: {}\n---\nworker: {}\n".to_owned(), "into its own file"),
         (System::Ffdl, "gpus: 1\nframework: {}\n---\nframework: {}\n".to_owned(), "into its own file"),
     ];
-    for (system, file, wanted) in cases {
+    for (system, file, expected) in cases {
         let problems = import(system, &[text(&file)], &Options::default()).expect_err(&file);
         let [problem] = problems.list.as_slice() else { panic!("{file}: {:#?}", problems.list) };
-        assert!(problem.hint.as_deref().unwrap_or_default().contains(wanted), "{file}: {problem:#?}");
+        assert!(problem.hint.as_deref().unwrap_or_default().contains(expected), "{file}: {problem:#?}");
     }
     // Nothing here uses the old keys.
     let keys =
@@ -518,7 +518,7 @@ fn what_is_not_an_old_file_is_told_as_what_it_is() {
 
 /// Files other than scripts of Slurm, and incomplete scripts.
 #[test]
-fn scripts_that_cannot_be_read_say_why() {
+fn unreadable_scripts_are_refused_with_a_reason() {
     let import = |script: &str| import(System::Slurm, &[text(script)], &Options::default());
     let cases = [
         ("#!/bin/bash\n#SBATCH --nodes=<nodes>\nsrun ./a\n", "import-template"),
@@ -543,11 +543,11 @@ fn scripts_that_cannot_be_read_say_why() {
         ("#SBATCH -N 2\nhuggingface-cli login hf_abcdefghijklmnopqrstuvwxyz012345\nsrun ./a\n", "import-bad-value"),
         ("#SBATCH -N 2\nsrun ./a --token=hf_abcdefghijklmnopqrstuvwxyz012345\n", "import-bad-value"),
     ];
-    for (script, wanted) in cases {
+    for (script, expected) in cases {
         let problems = import(script).expect_err(script);
         assert_eq!(
             problems.list.first().map(|problem| problem.code.name),
-            Some(wanted),
+            Some(expected),
             "{script}: {:#?}",
             problems.list
         );

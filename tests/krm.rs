@@ -52,7 +52,7 @@ const HEAD: &str = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n";
 const THEIRS: &str = "# first\nkind:   ConfigMap\nmetadata: {name:   theirs}\ndata: {a: yes, b: 0777, c: !x 1_000}\n\nmore: |\n  - x\n\n  kind: TrainingJob\n";
 
 #[test]
-fn items_that_are_ours_become_their_objects_and_others_stay() {
+fn training_jobs_become_objects_and_other_items_stay() {
     let place = place();
     let ours = items(&rendered(place.path()), "");
     for indent in ["", "  "] {
@@ -99,7 +99,7 @@ fn the_configuration_adds_its_objects() {
 }
 
 #[test]
-fn annotations_of_tools_stay_where_they_are_true() {
+fn annotations_of_tools_are_kept_if_they_stay_valid() {
     let place = place();
     let kept =
         "    config.kubernetes.io/path: jobs/a.yaml\n    internal.config.kubernetes.io/index: '3'\n    team: vision\n";
@@ -122,7 +122,7 @@ fn annotations_of_tools_stay_where_they_are_true() {
 }
 
 #[test]
-fn what_is_wrong_stands_in_the_results_with_its_field_and_file() {
+fn problems_are_results_with_field_and_file() {
     let place = place();
     let annotations = "  name: mnist\n  namespace: ml\n  annotations: {config.kubernetes.io/path: jobs/a.yaml, config.kubernetes.io/index: '2'}\n";
     let job = JOB.replace("  name: mnist\n", annotations).replace("gpus", "gpu");

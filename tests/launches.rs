@@ -38,7 +38,7 @@ fn launch(spec: &str) -> String {
 }
 
 #[test]
-fn options_of_ones_own_take_the_place_of_ours() {
+fn options_of_the_user_replace_generated_ones() {
     for (spec, words) in [
         (
             "launcher: {kind: mpirun, args: [--bind-to, core]}",
@@ -72,7 +72,7 @@ fn options_of_ones_own_take_the_place_of_ours() {
 
 /// DeepSpeed passes them to its mpirun.
 #[test]
-fn options_for_deepspeeds_mpirun_come_together() {
+fn options_for_deepspeeds_mpirun_are_joined() {
     for (spec, given, others) in [
         ("launcher: deepspeed", "--bind-to none --tag-output", ""),
         ("launcher: {kind: deepspeed, args: [--launcher_args, -x A]}", "--bind-to none --tag-output -x A", ""),
@@ -125,9 +125,9 @@ fn a_slurm_job_names_no_file_of_a_pod() {
 
 /// If ranks are numbered host by host, the report has the first rank of each group and the field of the group.
 #[test]
-fn a_report_knows_first_ranks_and_fields() {
+fn a_report_has_first_ranks_and_fields() {
     let groups = "workers: {groups: [{name: a, replicas: 2, slotsPerWorker: 2}, {name: b, replicas: 1}]}";
-    for (spec, told) in [
+    for (spec, expected) in [
         (String::new(), vec![("spec.workers", Some(0))]),
         ("launcher: {kind: mpirun, runsRanks: true}".to_owned(), vec![("spec.workers", Some(2))]),
         (groups.to_owned(), vec![("spec.workers.groups[0]", Some(0)), ("spec.workers.groups[1]", Some(4))]),
@@ -144,12 +144,12 @@ fn a_report_knows_first_ranks_and_fields() {
     ] {
         let workers = reported(&spec).workers;
         let found: Vec<_> = workers.iter().map(|team| (team.origin.as_str(), team.first_rank)).collect();
-        assert_eq!(found, told, "{spec}");
+        assert_eq!(found, expected, "{spec}");
     }
 }
 
 #[test]
-fn a_host_path_is_told_as_privileged() {
+fn a_host_path_is_reported_as_privileged() {
     let security = reported(
         "security: {podSecurityLevel: privileged}\nstorage: [{name: data, mountPath: /data, hostPath: {path: /srv}}]",
     )
@@ -160,7 +160,7 @@ fn a_host_path_is_told_as_privileged() {
 
 /// `kubectl apply` stores a copy of each object in an annotation of at most 256 KiB.
 #[test]
-fn no_object_outgrows_what_kubectl_applies() {
+fn no_object_is_too_large_for_kubectl_apply() {
     let file = |name: &str, kib: usize| format!("{name}: {}", "x".repeat(kib << 10));
     let few = format!("code: {{files: {{{}}}}}", file("a.py", 150));
     let more = format!("code: {{files: {{{}, {}, {}}}}}", file("a.py", 150), file("b.py", 100), file("c.py", 90));
@@ -180,7 +180,7 @@ fn no_object_outgrows_what_kubectl_applies() {
 
 /// Defaults depend on the maximum number of pods with ranks.
 #[test]
-fn a_claim_is_for_all_who_may_mount_it() {
+fn the_access_mode_of_a_claim_depends_on_the_number_of_pods() {
     let claim = "storage: [{name: data, mountPath: /data, claim: {size: 1Gi}}]";
     for (more, mode) in [
         ("workers: {replicas: 1}", "ReadWriteOnce"),

@@ -366,7 +366,7 @@ fn each_phase_uses_only_the_phases_before_it() {
 }
 
 #[test]
-fn only_the_command_touches_anything_outside() {
+fn only_the_command_reaches_outside() {
     let source = &*SOURCE;
     let mut wrong = Vec::new();
     let mut seen = 0;

@@ -156,7 +156,7 @@ fn the_size_is_bounded() {
 }
 
 #[test]
-fn parts_have_keys_of_their_own_and_fit_the_width() {
+fn parts_have_unique_keys_and_fit_the_width() {
     let jobs =
         ["{replicas: 1}", "{replicas: 12, gpus: 8}", "{replicas: 40, gpus: 16}", "{replicas: 9999, slotsPerWorker: 3}"];
     for (workers, width) in jobs.into_iter().flat_map(|workers| [0, 280, 390, 640, 1_200].map(|width| (workers, width)))

@@ -108,8 +108,9 @@ fn foreign() -> impl Strategy<Value = Vec<u8>> {
         1 => "([ -~\t]{0,9}(\n|\r\n| khorovod.dev/v1alpha1 ?|---|\\.\\.\\.)){0,9}".prop_map(String::into_bytes),
     ]
     .prop_filter("it is ours", |bytes| {
-        let says = |line: &[u8]| line.starts_with(b"apiVersion:") && line[11..].trim_ascii().starts_with(b"khorovod");
-        !bytes.split(|byte| *byte == b'\n').any(says)
+        let is_job_line =
+            |line: &[u8]| line.starts_with(b"apiVersion:") && line[11..].trim_ascii().starts_with(b"khorovod");
+        !bytes.split(|byte| *byte == b'\n').any(is_job_line)
     })
 }
 
@@ -151,7 +152,7 @@ static OBJECTS: LazyLock<[String; 2]> = LazyLock::new(|| [objects(&job("a")), ob
 
 proptest! {
     #[test]
-    fn a_stream_without_ours_passes_by_slices(start in start(), middle in documents(), end in foreign()) {
+    fn a_stream_without_jobs_passes_by_slices(start in start(), middle in documents(), end in foreign()) {
         let stream = [&start[..], &middle, b"---\n", &end].concat();
         passes(&stream);
         let place = stream.as_ptr_range();
@@ -162,7 +163,7 @@ proptest! {
     }
 
     #[test]
-    fn what_stands_around_ours_passes(
+    fn documents_around_jobs_pass_unchanged(
         start in start(), before in documents(), between in documents(), after in documents(),
         markers in [marker(), marker(), marker()], last in prop_oneof![Just(Vec::new()), foreign()],
         crlf in any::<bool>(),
@@ -199,7 +200,7 @@ fn each_foreign_document_passes_alone() {
 }
 
 #[test]
-fn ours_is_found_in_every_form() {
+fn jobs_are_found_in_every_form() {
     let plain = objects(&job("a"));
     let flow = "{apiVersion: khorovod.dev/v1alpha1, kind: TrainingJob, metadata: {name: a}, spec: {image: \"a/b:1\", \
                 command: [python, train.py], workers: {replicas: 2, gpus: 8}}}";
@@ -226,7 +227,7 @@ fn ours_is_found_in_every_form() {
 }
 
 #[test]
-fn what_helm_goes_by_is_carried_over() {
+fn names_of_templates_are_copied_for_helm() {
     let file = "training/templates/job.yaml";
     // Helm 3.
     let out = expanded(format!("---\n# Source: {file}\n# mine\n{}", job("a")).as_bytes()).unwrap();
@@ -250,7 +251,7 @@ fn what_helm_goes_by_is_carried_over() {
 }
 
 #[test]
-fn mistakes_are_ours_alone_and_stand_in_lines_of_the_stream() {
+fn only_mistakes_of_jobs_are_reported_with_lines_of_the_stream() {
     let broken = "# Source: chart/templates/job.yaml\napiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nspec: [\n";
     for foreign in FOREIGN {
         assert_eq!(codes(format!("{foreign}\n---\n{broken}---\n{foreign}")), ["yaml-syntax"], "{foreign:?}");
@@ -273,7 +274,7 @@ fn mistakes_are_ours_alone_and_stand_in_lines_of_the_stream() {
 }
 
 #[test]
-fn a_large_document_passes_or_says_what_is_too_large() {
+fn a_large_document_passes_or_is_refused() {
     let large = "x".repeat(50_000_000);
     passes(format!("apiVersion: v1\nkind: ConfigMap\nof: khorovod.dev/v1alpha1\ndata: {large}\n").as_bytes());
     let out = expanded(format!("a: {large}\n---\n{}", job("a")).as_bytes()).unwrap();

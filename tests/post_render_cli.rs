@@ -34,7 +34,7 @@ fn piped(mut command: Command, input: &[u8]) -> (i32, Vec<u8>, String) {
 }
 
 #[test]
-fn ours_become_what_render_makes_of_them() {
+fn jobs_become_the_objects_of_render() {
     let place = place();
     fs::write(place.path().join("job.yaml"), JOB).unwrap();
     fs::write(place.path().join("seed"), SEED).unwrap();
@@ -48,7 +48,7 @@ fn ours_become_what_render_makes_of_them() {
 }
 
 #[test]
-fn a_failure_prints_nothing_and_keeps_what_it_said() {
+fn a_failure_prints_no_object_and_stores_its_messages() {
     let place = place();
     let kept = place.path().join(KEPT);
     let stream = format!("a: 1\n---\n{}", JOB.replace("gpus", "gpu"));
@@ -56,8 +56,12 @@ fn a_failure_prints_nothing_and_keeps_what_it_said() {
     under_helm.env("HELM_PLUGIN_NAME", "khorovod");
     let (code, out, err) = piped(under_helm, stream.as_bytes());
     assert_eq!((code, out.len()), (1, 0));
-    let said = fs::read_to_string(&kept).unwrap();
-    assert!(said.contains("error[unknown-field]") && said.contains("did you mean `gpus`?") && !said.contains('\x1b'));
+    let messages = fs::read_to_string(&kept).unwrap();
+    assert!(
+        messages.contains("error[unknown-field]")
+            && messages.contains("did you mean `gpus`?")
+            && !messages.contains('\x1b')
+    );
     assert!(err.contains("unknown-field") && err.contains(&format!("the errors are in {}", kept.display())), "{err}");
     assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
     // The next run without messages deletes it.
@@ -73,7 +77,7 @@ fn a_failure_prints_nothing_and_keeps_what_it_said() {
 }
 
 #[test]
-fn what_was_said_is_kept_where_it_is_wanted() {
+fn messages_are_stored_in_the_given_file() {
     let place = place();
     let (code, _, err) = piped(post_render(place.path(), &["--errors", "ci/khorovod.txt"]), JOB.as_bytes());
     assert!(code == 1 && err.contains("no-ssh-keys"), "{err}");
@@ -112,7 +116,7 @@ fn what_was_said_is_kept_where_it_is_wanted() {
 }
 
 #[test]
-fn no_seed_is_made_and_one_that_is_there_is_used() {
+fn only_an_existing_seed_is_used() {
     let place = place();
     assert_eq!(piped(post_render(place.path(), &[]), JOB.as_bytes()).0, 1);
     let seed = place.path().join(".local/state/khorovod/seed");
@@ -142,7 +146,7 @@ fn a_stream_that_never_ends_is_stopped() {
 
 /// The output pipe may contain the pages of the input, which must not change, even after khorovod has exited.
 #[test]
-fn a_late_reader_gets_what_was_sent() {
+fn a_late_reader_gets_all_output() {
     let place = place();
     let foreign = |letter: &str| format!("a: {}\n---\n", letter.repeat(300_000));
     let (before, after) = (foreign("x"), foreign("y"));

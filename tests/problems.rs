@@ -70,9 +70,9 @@ impl Fixture {
 
     /// Runs the command, which must print nothing on stdout, and returns its exit code and stderr.
     fn run(&self, more: &[&str]) -> (i32, String) {
-        let (code, printed, said) = self.output(more);
+        let (code, printed, messages) = self.output(more);
         assert_eq!(printed, "", "{self}: stdout is not empty");
-        (code, said)
+        (code, messages)
     }
 
     /// Runs the command and returns its exit code, stdout and stderr.
@@ -179,9 +179,10 @@ fn fixtures() -> Vec<Fixture> {
 }
 
 /// The codes that the command printed: `error[wrong-type]: ...`.
-fn reported(said: &str) -> BTreeSet<&str> {
+fn reported(messages: &str) -> BTreeSet<&str> {
     let code = |line: &'static str, rest: &str| line.len() + rest.find(']').unwrap();
-    said.lines()
+    messages
+        .lines()
         .filter_map(|line| {
             ["error[", "warning[", "note["].into_iter().find_map(|start| {
                 let rest = line.strip_prefix(start)?;
@@ -205,16 +206,16 @@ fn every_fixture_is_reported_by_its_code_and_no_other() {
     let mut stale = Vec::new();
     let mut wrong = Vec::new();
     for fixture in fixtures() {
-        let (exit, said) = fixture.run(&[]);
-        hold(&folder().join(format!("{fixture}.txt")), &said, &mut stale);
+        let (exit, messages) = fixture.run(&[]);
+        hold(&folder().join(format!("{fixture}.txt")), &messages, &mut stale);
         let expected: BTreeSet<&str> = fixture.words("also").into_iter().chain([&*fixture.code]).collect();
-        let found = reported(&said);
+        let found = reported(&messages);
         if found != expected {
             wrong.push(format!("{fixture}: reports {found:?}"));
         }
-        let errors = said.lines().any(|line| line.starts_with("error["));
+        let errors = messages.lines().any(|line| line.starts_with("error["));
         let strict = fixture.run(&["--strict"]).0;
-        let noted = said.lines().any(|line| line.starts_with("note["));
+        let noted = messages.lines().any(|line| line.starts_with("note["));
         if (exit, strict) != (i32::from(errors), i32::from(!noted || errors)) {
             wrong.push(format!("{fixture}: exits with {exit}, and {strict} under --strict"));
         }
@@ -351,8 +352,8 @@ fn the_right_specs_have_no_problem() {
     for (_, right) in &pairs {
         // `import` prints its report on stderr and has no --strict.
         let strict: &[&str] = if right.words("args").first() == Some(&"import") { &[] } else { &["--strict"] };
-        let (code, _, said) = right.output(strict);
-        assert!(code == 0 && reported(&said).is_empty(), "{right}.yaml: exit code {code}:\n{said}");
+        let (code, _, messages) = right.output(strict);
+        assert!(code == 0 && reported(&messages).is_empty(), "{right}.yaml: exit code {code}:\n{messages}");
     }
 }
 
@@ -389,8 +390,8 @@ fn the_page_has_every_code() {
         let _ = write!(page, "\n## {}\n\n{kind}: **{}**\n\n{}\n", code.name, code.title(), details.join("\n"));
         // Another test reports a code without a pair.
         let Some((wrong, right)) = pairs.get(code.name) else { continue };
-        let said = wrong.run(&[]).1;
-        let shown: Vec<&str> = said.lines().collect();
+        let messages = wrong.run(&[]).1;
+        let shown: Vec<&str> = messages.lines().collect();
         // The last line is the number of errors.
         let shown = shown.split_last().map_or(&[][..], |(_, rest)| rest).join("\n");
         let _ = write!(page, "\n```text\n{}\n```\n", shown.trim_end());

@@ -396,9 +396,9 @@ fn leaves(schema: &Json, shape: &str, path: &str, depth: usize, found: &mut BTre
 
 #[test]
 fn every_field_is_edited() {
-    let mut wanted = BTreeSet::new();
-    leaves(&khorovod::schema(), "Body", "", 3, &mut wanted);
-    assert!(wanted.len() > 100, "{wanted:?}");
+    let mut expected = BTreeSet::new();
+    leaves(&khorovod::schema(), "Body", "", 3, &mut expected);
+    assert!(expected.len() > 100, "{expected:?}");
     let edits: Vec<String> = EDITS.iter().flat_map(|edit| edit.iter()).map(|set| (*set).to_owned()).collect();
     let is_set = |path: &String| {
         let mut names = path.split('.');
@@ -406,12 +406,12 @@ fn every_field_is_edited() {
         NOT_EDITED.contains(&first)
             || edits.iter().any(|set| set.starts_with(first) && names.clone().all(|name| set.contains(name)))
     };
-    let missing: Vec<_> = wanted.iter().filter(|path| !is_set(path)).collect();
+    let missing: Vec<_> = expected.iter().filter(|path| !is_set(path)).collect();
     assert!(missing.is_empty(), "no edit sets {missing:#?}");
 }
 
 #[test]
-fn under_a_name_that_was_given_out_nothing_changes() {
+fn objects_of_a_recorded_run_do_not_change() {
     let path = root().join("tests/runs.txt");
     let recorded = fs::read_to_string(&path).unwrap_or_default();
     let known: BTreeMap<&str, &str> = recorded.lines().filter_map(|line| line.split_once(' ')).collect();

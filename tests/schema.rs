@@ -125,7 +125,7 @@ fn every_default_and_example_in_the_schema_fits_its_field() {
 }
 
 #[test]
-fn the_schema_of_expectations_accepts_what_the_reader_accepts() {
+fn schema_and_reader_of_expectations_agree() {
     let judge = jsonschema::draft202012::new(&khorovod::expectations_schema()).unwrap();
     let job = Text {
         name: "job.yaml".to_owned(),
@@ -225,20 +225,20 @@ fn map(root: &Json, part: &Json, properties: &Map<String, Json>, random: &mut Ra
     let one_of: Vec<String> =
         part["oneOf"].as_array().into_iter().flatten().flat_map(|one| keys(&one["required"])).collect();
     let one = (!one_of.is_empty()).then(|| random.pick(&one_of).clone());
-    let mut wanted: BTreeSet<String> = properties
+    let mut expected: BTreeSet<String> = properties
         .keys()
         .filter(|key| required.contains(key) || one.as_ref() == Some(key) || !one_of.contains(key) && random.chance(20))
         .cloned()
         .collect();
     for (key, others) in part["dependentRequired"].as_object().into_iter().flatten() {
         let others = keys(others);
-        if wanted.contains(key) && !others.iter().all(|other| one_of.contains(other)) {
-            wanted.extend(others);
-        } else if !others.iter().all(|other| wanted.contains(other)) {
-            wanted.remove(key);
+        if expected.contains(key) && !others.iter().all(|other| one_of.contains(other)) {
+            expected.extend(others);
+        } else if !others.iter().all(|other| expected.contains(other)) {
+            expected.remove(key);
         }
     }
-    let values = properties.iter().filter(|(key, _)| wanted.contains(*key));
+    let values = properties.iter().filter(|(key, _)| expected.contains(*key));
     Json::Object(values.filter_map(|(key, field)| Some((key.clone(), written(root, field, random)?))).collect())
 }
 

@@ -20,7 +20,7 @@ fn facts(fields: &str) -> Facts {
          spec: {{image: 'a:1', command: [python, train.py], {fields}}}\n"
     );
     let spec = Text { name: "job.yaml".to_owned(), text };
-    let mut found = khorovod::lives(&spec, &Inputs { keys: Keys::Masked, ..Inputs::default() }).expect(fields);
+    let mut found = khorovod::timeline_facts(&spec, &Inputs { keys: Keys::Masked, ..Inputs::default() }).expect(fields);
     let facts = found.remove(0);
     // The page passes facts as text.
     assert_eq!(Facts::from_line(&facts.to_line()).as_ref(), Some(&facts));
@@ -106,7 +106,7 @@ fn the_timeline_has_the_bounds_of_the_chaos_bench() {
 }
 
 #[test]
-fn what_was_measured_is_within_the_timeline() {
+fn measured_times_are_within_the_timeline() {
     let page = std::fs::read_to_string(folder().join("docs/failures.md")).unwrap();
     let documented = documented(&page);
     let names = [
@@ -306,7 +306,7 @@ fn every_timeline_is_complete() {
     for entry in std::fs::read_dir(folder().join("examples")).unwrap() {
         let Ok(text) = std::fs::read_to_string(entry.unwrap().path().join("job.yaml")) else { continue };
         let spec = Text { name: "job.yaml".to_owned(), text };
-        for facts in khorovod::lives(&spec, &Inputs { keys: Keys::Masked, ..Inputs::default() }).unwrap() {
+        for facts in khorovod::timeline_facts(&spec, &Inputs { keys: Keys::Masked, ..Inputs::default() }).unwrap() {
             for scenario in Scenario::of(&facts) {
                 let timeline = Timeline::new(&facts, scenario);
                 let what = format!("{} {scenario:?}", facts.job);

@@ -61,7 +61,7 @@ fn inputs() -> Inputs {
 }
 
 #[test]
-fn a_target_of_ones_own_renders_its_workload_among_the_shared_objects() {
+fn a_custom_target_renders_its_workload_with_the_shared_objects() {
     let rendered = khorovod::render(&job(""), &inputs()).unwrap_or_else(|problems| panic!("{:?}", problems.list));
     let kinds: Vec<_> = rendered.documents.iter().map(|document| document.kind).collect();
     assert!(kinds.contains(&"Toy") && kinds.contains(&"ConfigMap") && kinds.contains(&"Service"), "{kinds:?}");
@@ -80,7 +80,7 @@ fn its_facts_reach_host_names_and_reports() {
 }
 
 #[test]
-fn what_it_refuses_is_reported_at_the_field() {
+fn refused_fields_are_reported_at_their_place() {
     let found = khorovod::check(&job("  scheduling: {localQueue: team}\n"), &inputs());
     let refused: Vec<_> = found.list.iter().filter(|problem| problem.code.name == "target-cannot").collect();
     assert_eq!(refused.len(), 1, "{:?}", found.list);

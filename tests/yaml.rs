@@ -98,7 +98,7 @@ fn numbers_that_readers_take_differently_are_refused() {
 }
 
 #[test]
-fn nothing_is_not_a_value() {
+fn null_is_not_a_value() {
     for nothing in ["", " ~", " null", " Null", " # a comment"] {
         assert_eq!(codes(job(&format!("  env:\n    A:{nothing}\n"))), ["empty-value"], "{nothing:?}");
         assert_eq!(codes(job(&format!("  ssh:{nothing}\n"))), ["empty-value"], "{nothing:?}");
@@ -109,7 +109,7 @@ fn nothing_is_not_a_value() {
 }
 
 #[test]
-fn keys_are_texts_and_stand_once() {
+fn keys_are_unique_texts() {
     assert_eq!(codes(job("  env: {A: a, B: b, A: c}\n")), ["yaml-duplicate-key"]);
     assert_eq!(codes(job("  x: 1\n  x: 2\n  x: 3\n")), ["unknown-field", "yaml-duplicate-key", "yaml-duplicate-key"]);
     assert_eq!(codes(job("  env: {A: a, \"A\": c, 'A': d}\n")), ["yaml-duplicate-key"; 2]);
@@ -129,7 +129,7 @@ fn keys_are_texts_and_stand_once() {
 }
 
 #[test]
-fn tags_are_refused_where_they_stand() {
+fn tags_are_refused_at_their_place() {
     for (more, tag) in [
         ("  env: {A: !!str 1}\n", "!!str"),
         ("  env: {A: !secret hf}\n", "!secret"),
@@ -150,7 +150,7 @@ fn tags_are_refused_where_they_stand() {
 }
 
 #[test]
-fn tabs_are_refused_in_indentation_alone() {
+fn tabs_are_refused_only_in_indentation() {
     let found = found_with(job("  env:\n\tA: a\n"), &Inputs::default());
     assert_eq!(found[0].code.name, "yaml-syntax");
     assert!(found[0].hint.as_ref().unwrap().contains("spaces"));
@@ -178,7 +178,7 @@ fn byte_order_marks_and_line_endings_change_nothing() {
 }
 
 #[test]
-fn aliases_mean_what_they_name() {
+fn aliases_have_the_value_of_their_anchor() {
     let with = job("  env: {A: &a hello, B: *a}\n  args: [*a, &b x, *b]\n");
     let without = job("  env: {A: hello, B: hello}\n  args: [hello, x, x]\n");
     assert_eq!(rendered(with), rendered(without));
@@ -237,7 +237,7 @@ fn nesting_ends_quickly() {
 }
 
 #[test]
-fn what_holds_no_job_says_so() {
+fn streams_without_a_job_are_reported() {
     let binary: String = (0..=255_u8).map(char::from).collect();
     for none in
         ["", "\n", "# a comment\n", "---\n", "--- # a\n...\n", "\u{feff}", "a: 1\n", "[]", "hello", "\t", "{", &binary]
@@ -416,7 +416,7 @@ fn overlays_merge_maps_replace_the_rest_and_remove_by_null() {
 }
 
 #[test]
-fn mistakes_of_an_overlay_stand_in_the_overlay() {
+fn mistakes_of_an_overlay_have_a_place_in_the_overlay() {
     let spec = job("");
     for (overlay, code, marked) in [
         ("spec: {workers: {gpu: 8}}", "unknown-field", "gpu"),
@@ -466,7 +466,7 @@ fn settings_find_their_place() {
 }
 
 #[test]
-fn mistakes_of_a_setting_stand_in_the_setting() {
+fn mistakes_of_a_setting_have_a_place_in_the_setting() {
     let deep = "a.".repeat(48) + "a";
     for (set, code, marked) in [
         ("workers.gpus", "bad-set", "workers.gpus"),

@@ -66,7 +66,7 @@ def kill(training, pod, *_):
 
 def kill_node(training, pod, *_):
     outages.kill_node(number(pod))
-    training.case.node_died(number(pod))
+    training.case.note_lost_node(number(pod))
 
 
 def rank_process(pod):

@@ -103,7 +103,7 @@ def by_outage(segments):
             yield words, freed, len(groups[away]) - len(freed), bound
 
 
-def ours(segments):
+def summary(segments):
     faults = [fault for segment in segments for fault in segment["faults"]]
     jobs = [job for segment in segments for job in segment["jobs"]]
     lost = sum(not fault["survived"] for fault in faults) + sum(job["ended"] != "complete" for job in jobs)
@@ -179,8 +179,8 @@ def main():
              "median, then the maximum.", ""]
     met = True
     if systems["khorovod"]:
-        said, met = ours(systems["khorovod"])
-        lines += said
+        lines_of_summary, met = summary(systems["khorovod"])
+        lines += lines_of_summary
     theirs = systems["mpi-operator"]
     if theirs:
         faults = [fault for segment in theirs for fault in segment["faults"]]

@@ -43,7 +43,7 @@ class JobCase(Case):
     def hear(self, now, event, pod):
         super().hear(now, "DELETED" if pod["spec"].get("nodeName") in self.dead else event, pod)
 
-    def node_died(self, number):
+    def note_lost_node(self, number):
         self.dead.add(f"node-{number}")
         for pod in self.pods():
             self.hear(time.time(), "MODIFIED", pod)

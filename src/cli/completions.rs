@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::ArgAction;
 use clap_complete::Shell;
 
-use super::program::{Answer, ask_within};
+use super::program::{Answer, output_within};
 use super::{Outcome, command, environment, output};
 
 /// The longest time that a shell waits for names from the cluster.
@@ -96,7 +96,7 @@ pub fn run(args: &Args) -> Outcome {
 
 /// The part of the command line that the user completes.
 #[derive(Debug, PartialEq, Eq)]
-enum Wanted {
+enum CompletionKind {
     Jobs,
     Namespaces,
     Contexts,
@@ -105,7 +105,7 @@ enum Wanted {
 /// Reads the words of a command line that follow the name of the program. If a name of a job, namespace
 /// or context belongs at the end of the line, returns its kind, and the options for kubectl that the words before it
 /// contain.
-fn wanted(words: &[String]) -> Option<(Wanted, Vec<String>)> {
+fn completion_kind(words: &[String]) -> Option<(CompletionKind, Vec<String>)> {
     // Bash splits words at `=`.
     let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "=").collect();
     let (current, before) = match words.split_last()? {
@@ -128,10 +128,10 @@ fn wanted(words: &[String]) -> Option<(Wanted, Vec<String>)> {
     let (mut options, mut positionals, mut open) = (Vec::new(), 0, None);
     for word in rest {
         if let Some(arg) = open.take() {
-            keep(arg, word, &mut options);
+            add_kubectl_option(arg, word, &mut options);
         } else if let Some(arg) = find(word) {
             match word.split_once('=') {
-                Some((_, value)) => keep(arg, value, &mut options),
+                Some((_, value)) => add_kubectl_option(arg, value, &mut options),
                 None if matches!(arg.get_action(), ArgAction::Set | ArgAction::Append) => open = Some(arg),
                 None => {}
             }
@@ -146,17 +146,17 @@ fn wanted(words: &[String]) -> Option<(Wanted, Vec<String>)> {
         (Some(arg), _) => arg,
         (None, (option, _)) => find(option)?,
     };
-    let wanted = match arg.get_id().as_str() {
-        "job" => Wanted::Jobs,
-        "namespace" => Wanted::Namespaces,
-        "context" => Wanted::Contexts,
+    let completion_kind = match arg.get_id().as_str() {
+        "job" => CompletionKind::Jobs,
+        "namespace" => CompletionKind::Namespaces,
+        "context" => CompletionKind::Contexts,
         _ => return None,
     };
-    Some((wanted, options))
+    Some((completion_kind, options))
 }
 
 /// Adds an option that kubectl needs too.
-fn keep(arg: &clap::Arg, value: &str, options: &mut Vec<String>) {
+fn add_kubectl_option(arg: &clap::Arg, value: &str, options: &mut Vec<String>) {
     if let id @ ("namespace" | "context" | "kubeconfig") = arg.get_id().as_str() {
         options.push(format!("--{id}={value}"));
     }
@@ -164,25 +164,27 @@ fn keep(arg: &clap::Arg, value: &str, options: &mut Vec<String>) {
 
 /// The names that complete a command line, or an empty list if kubectl fails.
 fn names(words: &[String]) -> Vec<String> {
-    let Some((wanted, options)) = wanted(words) else { return Vec::new() };
-    let call: &[&str] = match wanted {
-        Wanted::Jobs => &[
+    let Some((completion_kind, options)) = completion_kind(words) else { return Vec::new() };
+    let call: &[&str] = match completion_kind {
+        CompletionKind::Jobs => &[
             "get",
             "configmaps",
             "--selector=khorovod.dev/job,!khorovod.dev/run",
             r"--output=jsonpath={range .items[*]}{.metadata.labels.khorovod\.dev/job}{'\n'}{end}",
         ],
-        Wanted::Namespaces => &["get", "namespaces", "--output=jsonpath={range .items[*]}{.metadata.name}{'\\n'}{end}"],
-        Wanted::Contexts => &["config", "get-contexts", "--output=name"],
+        CompletionKind::Namespaces => {
+            &["get", "namespaces", "--output=jsonpath={range .items[*]}{.metadata.name}{'\\n'}{end}"]
+        }
+        CompletionKind::Contexts => &["config", "get-contexts", "--output=name"],
     };
     let args: Vec<&str> = options.iter().map(String::as_str).chain(call.iter().copied()).collect();
-    let answer = ask_within(&environment::kubectl().to_string_lossy(), &args, PATIENCE);
+    let answer = output_within(&environment::kubectl().to_string_lossy(), &args, PATIENCE);
     let mut names: Vec<String> = match answer {
         Answer::Output(text) => text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
         _ => Vec::new(),
     };
     // Instead of the name of a job, commands also take the file of its spec. If there are no names, the shell completes files.
-    if wanted == Wanted::Jobs && !names.is_empty() {
+    if completion_kind == CompletionKind::Jobs && !names.is_empty() {
         let files = fs::read_dir(".").into_iter().flatten().flatten();
         let files = files.filter_map(|entry| entry.file_name().into_string().ok());
         names.extend(
@@ -201,28 +203,28 @@ fn names(words: &[String]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn of(line: &str) -> Option<(Wanted, Vec<String>)> {
-        wanted(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+    fn of(line: &str) -> Option<(CompletionKind, Vec<String>)> {
+        completion_kind(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
     }
 
     #[test]
     fn the_last_word_of_a_command_line() {
         for (line, expected) in [
-            ("status ", Some(Wanted::Jobs)),
-            ("status mn", Some(Wanted::Jobs)),
-            ("logs --rank 3 -f ", Some(Wanted::Jobs)),
+            ("status ", Some(CompletionKind::Jobs)),
+            ("status mn", Some(CompletionKind::Jobs)),
+            ("logs --rank 3 -f ", Some(CompletionKind::Jobs)),
             ("logs --rank ", None),
             ("status mnist ", None),
             ("status --wat", None),
-            ("status mnist -n ", Some(Wanted::Namespaces)),
-            ("render --namespace=te", Some(Wanted::Namespaces)),
-            ("render --namespace = te", Some(Wanted::Namespaces)),
-            ("list --context ", Some(Wanted::Contexts)),
+            ("status mnist -n ", Some(CompletionKind::Namespaces)),
+            ("render --namespace=te", Some(CompletionKind::Namespaces)),
+            ("render --namespace = te", Some(CompletionKind::Namespaces)),
+            ("list --context ", Some(CompletionKind::Contexts)),
             ("render jo", None),
             ("st", None),
             ("unknown ", None),
         ] {
-            assert_eq!(of(line).map(|(wanted, _)| wanted), expected, "{line}");
+            assert_eq!(of(line).map(|(completion_kind, _)| completion_kind), expected, "{line}");
         }
         let (_, options) = of("stop -n team-a --context=c --now ").unwrap();
         assert_eq!(options, ["--namespace=team-a", "--context=c"]);

@@ -4,7 +4,7 @@ use khorovod::{KubeVersion, show};
 use serde_json::{Value as Json, json};
 
 use super::destination::{Destination, TextOrJson};
-use super::program::{Answer, ask};
+use super::program::{Answer, output_of};
 use super::version::VERSION;
 use super::{Failure, Outcome, output, seed};
 
@@ -61,12 +61,12 @@ pub fn run(args: Args) -> Outcome {
     let Destination { format, path } = args.output.unwrap_or_else(Destination::stdout);
     let program = super::environment::kubectl();
     let program = program.to_string_lossy();
-    let kubectl = ask(&program, &["version", "--client", "-o", "json"]);
+    let kubectl = output_of(&program, &["version", "--client", "-o", "json"]);
     let mut checks = vec![this_program(), ssh_seed(), kubectl_client(&kubectl)];
     if matches!(kubectl, Answer::Output(_)) {
-        checks.push(cluster(&ask(&program, &["version", "-o", "json", "--request-timeout=5s"])));
+        checks.push(cluster(&output_of(&program, &["version", "-o", "json", "--request-timeout=5s"])));
     }
-    checks.extend(helm(&ask("helm", &["version", "--short"])));
+    checks.extend(helm(&output_of("helm", &["version", "--short"])));
     let failed = checks.iter().any(|check| check.status == Status::Failed);
     let text = match format {
         TextOrJson::Text => checks.iter().map(line).collect(),
@@ -99,7 +99,7 @@ fn this_program() -> Check {
 fn ssh_seed() -> Check {
     let check = |status, found: String| Check::new("ssh seed", status, found);
     match seed::Seed::of_machine() {
-        Ok(seed::Seed::Known(_)) => match seed::given(None) {
+        Ok(seed::Seed::Known(_)) => match seed::read_given_seed(None) {
             Ok(Some(_)) => check(Status::Ok, format!("in {}", super::environment::SSH_SEED)),
             _ => check(Status::Ok, seed::state("seed").map_or(String::new(), |path| path.display().to_string())),
         },
@@ -173,7 +173,7 @@ fn helm(answer: &Answer) -> Vec<Check> {
             return vec![Check::new("helm", Status::Failed, why).action("run `helm version` to see why")];
         }
     };
-    let plugins = match ask("helm", &["plugin", "list"]) {
+    let plugins = match output_of("helm", &["plugin", "list"]) {
         Answer::Output(text) => text,
         Answer::Missing | Answer::Failed(_) => String::new(),
     };

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_replaces_that_of_the_example() {
+    fn the_name_replaces_the_name_of_the_example() {
         for lesson in LESSONS {
             let text = spec(lesson, Some("mine"));
             assert_eq!(text.matches("\n  name: mine\n").count(), 1, "{}", lesson.0);

@@ -28,7 +28,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let seed = match seed::given(args.ssh_seed.as_deref())? {
+    let seed = match seed::read_given_seed(args.ssh_seed.as_deref())? {
         Some(seed) => seed,
         None => seed::fresh()?,
     };

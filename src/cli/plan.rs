@@ -117,7 +117,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     let texts = args.input.texts(screen)?;
     let mut inputs = args.input.settings.inputs(screen)?;
     // A seed that is given must be valid, although no key is printed.
-    seed::given(args.input.settings.ssh_seed.as_deref())?;
+    seed::read_given_seed(args.input.settings.ssh_seed.as_deref())?;
     inputs.keys = if args.input.settings.no_keys { Keys::LeftOut } else { Keys::Masked };
 
     let (mut jobs, mut changes) = (Vec::new(), None);

@@ -21,12 +21,12 @@ const LIMIT: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(10);
 
 /// Runs a program without standard input. A program that takes too long is killed.
-pub fn ask(program: &str, args: &[&str]) -> Answer {
-    ask_within(program, args, LIMIT)
+pub fn output_of(program: &str, args: &[&str]) -> Answer {
+    output_within(program, args, LIMIT)
 }
 
-/// Like [`ask`], with another time limit.
-pub fn ask_within(program: &str, args: &[&str], limit: Duration) -> Answer {
+/// Like [`output_of`], with another time limit.
+pub fn output_within(program: &str, args: &[&str], limit: Duration) -> Answer {
     match run(program, args, limit) {
         Ok(answer) => answer,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Answer::Missing,

@@ -45,7 +45,7 @@ impl Seed {
         if no_keys {
             return Ok(Self::LeftOut);
         }
-        if let Some(seed) = given(file)? {
+        if let Some(seed) = read_given_seed(file)? {
             return Ok(Self::Known(seed));
         }
         let Some(path) = state("seed") else { return Ok(Self::Missing) };
@@ -96,7 +96,7 @@ impl Seed {
 }
 
 /// The seed from the command line or the environment.
-pub fn given(file: Option<&Path>) -> Result<Option<[u8; 32]>, Failure> {
+pub fn read_given_seed(file: Option<&Path>) -> Result<Option<[u8; 32]>, Failure> {
     if let Some(path) = file {
         return read(path).map(Some);
     }

@@ -49,7 +49,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     let texts = args.input.texts(screen)?;
     let mut inputs = args.input.settings.inputs(screen)?;
     // A seed that is given must be valid, but a spec is also valid without one.
-    seed::given(args.input.settings.ssh_seed.as_deref())?;
+    seed::read_given_seed(args.input.settings.ssh_seed.as_deref())?;
     inputs.keys = if args.input.settings.no_keys { Keys::LeftOut } else { Keys::Masked };
     let all: Vec<Problems> = texts.iter().map(|text| with_import_hint(khorovod::check(text, &inputs), text)).collect();
     let text = match format {

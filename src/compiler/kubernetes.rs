@@ -133,7 +133,7 @@ impl Serialize for Object<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Whole<'o, 'a> {
+        struct FullObject<'o, 'a> {
             api_version: &'static str,
             kind: &'static str,
             metadata: &'o Metadata<'a>,
@@ -143,7 +143,7 @@ impl Serialize for Object<'_> {
         let Self { api_version, kind, metadata, body, .. } = self;
         match body {
             Body::Patched(json) => json.serialize(serializer),
-            body => Whole { api_version, kind, metadata, body }.serialize(serializer),
+            body => FullObject { api_version, kind, metadata, body }.serialize(serializer),
         }
     }
 }
@@ -157,7 +157,7 @@ pub fn build<'a>(
     workloads: Vec<Object<'a>>,
 ) -> Vec<Object<'a>> {
     let mut objects = Vec::with_capacity(12);
-    let account = service_account::wanted(plan);
+    let account = service_account::is_needed(plan);
     objects.extend(network_policy::build(plan));
     objects.extend(account.then(|| service_account::build(plan)));
     objects.extend(secret::build(plan, keys));

@@ -288,7 +288,7 @@ impl Timeline {
     pub fn new(facts: &Facts, scenario: Scenario) -> Self {
         let mut story = story::Story::new(facts, scenario);
         match scenario {
-            Scenario::Nothing => stops::nothing(&mut story),
+            Scenario::Nothing => stops::no_fault(&mut story),
             Scenario::WorkerNode => faults::worker_node(&mut story),
             Scenario::LauncherNode => faults::launcher_node(&mut story),
             Scenario::Crash => stops::crash(&mut story),

@@ -11,7 +11,7 @@ const MOST: usize = 3;
 /// Appends the problems of the new job to `old`, each with the places of the old fields that caused it. `old` has the
 /// texts of the old files as its sources. `name` and `job` are the name and the text of the new job. The place in the
 /// new job comes last, and the fix is left out, because the user can edit only the old file.
-pub fn told(refused: Problems, (name, job): (&str, &str), rows: &[Row], mut old: Problems) -> Problems {
+pub fn add_problems(refused: Problems, (name, job): (&str, &str), rows: &[Row], mut old: Problems) -> Problems {
     let source = old.sources.add(name, job.to_owned());
     let whole = Span { source, start: 0, end: job.len() };
     let tree = yaml::parse(job, whole, &mut Vec::new()).ok().flatten();

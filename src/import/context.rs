@@ -114,9 +114,9 @@ impl<'o> Context<'o> {
     }
 
     /// Pushes a problem for a value that the old system would refuse.
-    pub fn refuse(&mut self, node: &Node, wanted: &str) {
-        let message = format!("`{}` should be {wanted}, not {}", self.outcomes.path(node), node.describe());
-        self.refuse_at(node.span, message, format!("write {wanted}"));
+    pub fn refuse(&mut self, node: &Node, expected: &str) {
+        let message = format!("`{}` should be {expected}, not {}", self.outcomes.path(node), node.describe());
+        self.refuse_at(node.span, message, format!("write {expected}"));
     }
 
     /// Pushes a problem for text at `span` that the old system would refuse.

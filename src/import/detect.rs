@@ -58,8 +58,8 @@ pub fn content(text: &str) -> Option<usize> {
     text.split_inclusive('\n').find_map(|line| {
         let start = at + (line.len() - line.trim_start().len());
         at += line.len();
-        let said = line.trim();
-        (!said.is_empty() && (!said.starts_with('#') || said.starts_with("#SBATCH"))).then_some(start)
+        let trimmed = line.trim();
+        (!trimmed.is_empty() && (!trimmed.starts_with('#') || trimmed.starts_with("#SBATCH"))).then_some(start)
     })
 }
 

@@ -78,8 +78,8 @@ pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World)
             "the launcher waits by itself",
         );
     }
-    let (before, alone) = prefix::split(bare);
-    match command_line::read(shell_text::without_comment(alone)) {
+    let (before, launch) = prefix::split(bare);
+    match command_line::read(shell_text::without_comment(launch)) {
         Line::Launch(launch) if before.is_empty() => launched(context, bare, *launch, place, world),
         Line::Launch(mut launch) if !command_line::starts_launcher(&program_of(&launch)) => {
             let makes = |step: &Step<'_>| if let Step::Makes(text) = step { Some(format!("{text}; ")) } else { None };
@@ -102,7 +102,7 @@ fn taken(context: &mut Context<'_>, step: &Step<'_>, place: &Place) {
     let (text, verdict, to, how) = match step {
         Step::Makes(text) => (text, Verdict::Changed, field::COMMAND, "each rank runs it before the program"),
         Step::Waits(text) => (text, Verdict::Kept, "", "the launcher always waits for its workers"),
-        Step::Says(text) => (text, Verdict::Kept, "", "khorovod logs what it starts"),
+        Step::Prints(text) => (text, Verdict::Kept, "", "khorovod logs what it starts"),
     };
     context.report(format!("{}: {}", place.path, secrets::masked(text)), place.span, verdict, to, how);
 }
@@ -171,7 +171,7 @@ pub fn unset(context: &mut Context<'_>, file: &str) {
 }
 
 /// Returns the note for the old launcher's command, which describes what the new launcher does instead.
-pub fn became(context: &Context<'_>) -> &'static str {
+pub fn launcher_note(context: &Context<'_>) -> &'static str {
     let shell = context.spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell");
     match shell {
         true if context.spec.get(field::LAUNCHER_INTERACTIVE).is_some() => {
@@ -191,11 +191,11 @@ pub fn without_gpu(context: &mut Context<'_>, file: &str) {
         return;
     }
     let Some(text) = get(field::COMMAND).and_then(program::as_text) else { return };
-    let mut alone = program::alone(&text);
-    if alone.is_empty() && !names_launcher(&text) {
-        alone.push("the command".to_owned());
+    let mut names = program::commands_without_launcher(&text);
+    if names.is_empty() && !names_launcher(&text) {
+        names.push("the command".to_owned());
     }
-    for name in alone {
+    for name in names {
         let at = file.find(&name).map(|start| Span { start, end: start + name.len(), ..context.whole });
         let how = "it runs in the launcher's pod, which has no GPU on Kubernetes: start it with mpirun, or set \
                    spec.launcher.runsRanks";
@@ -253,7 +253,7 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
         return script(context, text, "the program that it starts is a launcher, too", place, world);
     }
     refuse_secret(context, &program, place);
-    let elastic = launch.discovers
+    let elastic = launch.discovers_hosts
         || launch.min_np.is_some()
         || launch.max_np.is_some()
         || launch.hosts.is_some_and(|(low, high)| low != high);

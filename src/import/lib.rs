@@ -98,8 +98,8 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
     }
     let text = texts.first().map_or("", |text| &text.text);
     if system != System::Slurm {
-        pod::tell_of_user(&mut context);
-        volumes::tell_of_start(&mut context, text);
+        pod::report_user(&mut context);
+        volumes::report_start_folder(&mut context, text);
     }
     launch::without_gpu(&mut context, text);
     found.list.append(&mut context.problems);
@@ -110,7 +110,7 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
     let name = new_name(texts);
     let warnings = match check(&name, &job) {
         Ok(warnings) => warnings,
-        Err(refused) => return Err(blame::told(refused, (&name, &job), &rows, found)),
+        Err(refused) => return Err(blame::add_problems(refused, (&name, &job), &rows, found)),
     };
     let fields = fields(rows, &found.sources);
     Ok(Imported { job, secrets, fields, warnings })

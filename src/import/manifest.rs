@@ -9,9 +9,9 @@ use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::{self, Entry, Kind, Node};
 
 /// The key of the other documents in the tree that [`stream`] returns.
-pub const BESIDE: &str = "beside";
+pub const OTHER_DOCUMENTS: &str = "beside";
 
-/// Returns the object of a kind in a file, with the other documents of the file below the key [`BESIDE`].
+/// Returns the object of a kind in a file, with the other documents of the file below the key [`OTHER_DOCUMENTS`].
 pub fn stream(body: &str, span: Span, kind: &str, problems: &mut Vec<Problem>) -> Option<Node> {
     let (mut job, mut others) = (None, Vec::new());
     let before = problems.len();
@@ -44,7 +44,7 @@ pub fn stream(body: &str, span: Span, kind: &str, problems: &mut Vec<Problem>) -
     };
     if let (Kind::Map(fields), false) = (&mut job.kind, others.is_empty()) {
         let value = Node { span: others[0].value.span, kind: Kind::Map(others) };
-        fields.push(Entry { key: BESIDE.to_owned(), key_span: value.span, value });
+        fields.push(Entry { key: OTHER_DOCUMENTS.to_owned(), key_span: value.span, value });
     }
     Some(job)
 }
@@ -72,7 +72,7 @@ pub fn kind(job: &Node, context: &mut Context<'_>) {
 
 /// Records the outcomes of the status of a job, and of the other documents in its file.
 pub fn rest(job: &Node, context: &mut Context<'_>) {
-    if let Some(node) = job.get(BESIDE) {
+    if let Some(node) = job.get(OTHER_DOCUMENTS) {
         let name = job.get("kind").and_then(text).unwrap_or_default();
         context.lose(node, &format!("it is not part of the {name}; apply it as before"));
     }

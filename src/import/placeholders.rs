@@ -96,8 +96,8 @@ fn named(text: &str) -> Option<&str> {
     if text.starts_with("YOUR_") && text.chars().all(|c| c.is_ascii_uppercase() || c == '_') {
         return Some(text);
     }
-    let whole = text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
-    match whole {
+    let inner = text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    match inner {
         Some(name) if !name.is_empty() && !name.contains(['<', '>', '\n']) => Some(text),
         _ => text.lines().find_map(|line| hole(line).map(|place| &line[place])),
     }
@@ -111,9 +111,9 @@ fn variable<'t>(path: &str, text: &'t str) -> Option<&'t str> {
         .any(|key| path.split('.').any(|step| step.split('[').next() == Some(*key)));
     let start = text.find("${").filter(|_| !shells)?;
     let end = start + text[start..].find('}')? + 1;
-    let whole = start == 0 && end == text.len();
+    let is_all = start == 0 && end == text.len();
     let image = ["image", "repository", "tag"].contains(&path.rsplit('.').next().unwrap_or_default());
-    (whole || image).then(|| &text[start..end])
+    (is_all || image).then(|| &text[start..end])
 }
 
 fn problem(span: Span, message: String) -> Problem {
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_to_be_filled_in_are_told_from_redirections() {
+    fn placeholders_are_distinguished_from_redirections() {
         assert_eq!(hole("source <your venv>/bin/activate"), Some(7..18));
         for line in ["a <in >out", "echo '<b>'", "cat <<E >f"] {
             assert_eq!(hole(line), None, "{line}");

@@ -218,7 +218,7 @@ pub fn security_level(context: &mut Context<'_>) {
 }
 
 /// Reports, once, that pods may run as another user than before.
-pub fn tell_of_user(context: &mut Context<'_>) {
+pub fn report_user(context: &mut Context<'_>) {
     if context.spec.get(field::SECURITY_RUN_AS_USER).is_none() {
         context.report("the image's user", context.whole, Verdict::Changed, field::SECURITY, NO_ROOT);
     }

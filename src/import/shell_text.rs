@@ -182,14 +182,14 @@ pub fn set_by(text: &str) -> BTreeSet<String> {
 
 /// Returns the assignments of the first command of a line, and whether this command is the only one of the line. There
 /// are no assignments if the command also runs a program.
-fn given(line: &str) -> (Vec<Assignment>, bool) {
+fn leading_assignments(line: &str) -> (Vec<Assignment>, bool) {
     let script = shell::parse(line);
     let Some(command) = script.statements.first().and_then(|statement| statement.commands.first()) else {
         return (Vec::new(), false);
     };
-    let alone =
-        script.statements.len() == 1 && script.statements[0].commands.len() == 1 && !script.statements[0].background;
-    (assignments(line, command), alone)
+    let is_only_command =
+        script.statements.len() == 1 && script.statements[0].commands.len() == 1 && !script.statements[0].is_background;
+    (assignments(line, command), is_only_command)
 }
 
 /// Returns the assignments of a command that only has assignments, with `export` or without.
@@ -211,24 +211,24 @@ pub fn unrestricted(line: &str) -> &str {
 
 /// Whether a line only has assignments.
 pub fn is_assignment(line: &str) -> bool {
-    let (given, alone) = given(line);
-    alone && !given.is_empty()
+    let (given, is_only_command) = leading_assignments(line);
+    is_only_command && !given.is_empty()
 }
 
 /// Whether a line begins with an assignment, whose value a shell does not split into words.
 pub fn assigns_first(line: &str) -> bool {
-    !given(line).0.is_empty()
+    !leading_assignments(line).0.is_empty()
 }
 
 /// Returns the variable of the assignment that a line begins with.
 pub fn first_assigned(line: &str) -> Option<String> {
-    given(line).0.into_iter().next().map(|assignment| assignment.name)
+    leading_assignments(line).0.into_iter().next().map(|assignment| assignment.name)
 }
 
 /// Returns the variables of a line that only has assignments.
 pub fn assigned(line: &str) -> Vec<String> {
-    let (given, alone) = given(line);
-    if alone { given.into_iter().map(|assignment| assignment.name).collect() } else { Vec::new() }
+    let (given, is_only_command) = leading_assignments(line);
+    if is_only_command { given.into_iter().map(|assignment| assignment.name).collect() } else { Vec::new() }
 }
 
 /// Whether a launcher sets a variable for its ranks.
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_the_script_itself_are_told_from_others() {
+    fn arguments_of_the_script_are_distinguished_from_others() {
         let script = "A=\"$(ip | awk '{print $1}')\"\nB=$(ip | awk '{print $2}')\nf() {\n  echo $3\n}\nfunction g {\n  echo $4\n}\n\
                       h() { echo $5; }\nf ${6}\n";
         assert_eq!(of_script(script), "A=\"$(ip | awk )\"\nB=$(ip | awk )\n\n\n\nf ${6}\n");

@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_stand_in_the_order_they_are_declared_in_with_their_comments() {
+    fn fields_have_the_declared_order_and_their_comments() {
         let mut spec = SpecBuilder::new();
         spec.put("spec.workers.gpus", 8, "resources");
         spec.put("spec.workers.replicas", 4, "worker.number");

@@ -57,8 +57,8 @@ pub fn read(system: System, texts: &[Text], options: &Options, found: &mut Probl
 /// Returns whether a text has more than one YAML document. If it has, pushes a problem.
 fn several(text: &str, span: Span, problems: &mut Vec<Problem>) -> bool {
     let bodies = yaml::pieces(text).into_iter().map(|piece| piece.body);
-    let mut said = bodies.filter_map(|body| Some(body.start + detect::content(&text[body])?));
-    let Some(second) = said.nth(1) else { return false };
+    let mut starts = bodies.filter_map(|body| Some(body.start + detect::content(&text[body])?));
+    let Some(second) = starts.nth(1) else { return false };
     let at = Span { start: second, end: second + 1, ..span };
     let message = "a second document begins here, but one document is one job";
     problems.push(Problem::new(&BAD_VALUE, at, message).hint("put each document into its own file"));
@@ -73,8 +73,8 @@ pub fn only_headings(values: &Node) -> bool {
 
 /// Whether a text is only `null`, with or without a heading such as `USER-SUPPLIED VALUES:`.
 fn no_values(text: &str) -> bool {
-    let said = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.ends_with("VALUES:"));
-    said.eq(["null"])
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.ends_with("VALUES:"));
+    lines.eq(["null"])
 }
 
 /// Splits the argument of one `--set` into its settings, which are separated by commas. A comma is part of a value if
@@ -129,7 +129,7 @@ mod tests {
     use super::settings;
 
     #[test]
-    fn settings_stand_behind_commas_as_helm_takes_them() {
+    fn settings_are_separated_by_commas_as_in_helm() {
         assert_eq!(settings("worker.number=8,worker.image.tag=x"), ["worker.number=8", "worker.image.tag=x"]);
         assert_eq!(settings("a={x,y},b[0].c=1"), ["a={x,y}", "b[0].c=1"]);
         assert_eq!(settings("a=x\\,b=1"), ["a=x\\,b=1"]);

@@ -26,7 +26,7 @@ pub struct Excerpt<'a> {
     /// Byte ranges in `text`.
     pub marks: Vec<Mark<'a>>,
     /// Whether text before a mark was left out.
-    pub cut: bool,
+    pub is_cut: bool,
 }
 
 /// A place to underline.
@@ -72,7 +72,7 @@ fn excerpt<'a>(sources: &Sources, source: &Source, group: &[(&'a Label, bool)], 
         first_line: sources.position(Span { source: group[0].0.span.source, start: first, end: first }).line,
         text: String::new(),
         marks: group.iter().map(|(label, main)| Mark { span: 0..0, label: &label.text, main: *main }).collect(),
-        cut: false,
+        is_cut: false,
     };
     let mut start = text[..first].rfind('\n').map_or(0, |at| at + 1);
     while start <= last {
@@ -106,7 +106,7 @@ fn add_line(
     };
     if window.start > line.start {
         excerpt.text.push('…');
-        excerpt.cut = true;
+        excerpt.is_cut = true;
     }
     let base = excerpt.text.len();
     // Tabs are kept, because the renderer expands them.

@@ -174,7 +174,7 @@ fn run_fails_if_the_job_fails() {
 }
 
 #[test]
-fn run_says_if_the_run_has_already_ended() {
+fn run_reports_that_the_run_has_already_ended() {
     let place = Place::new();
     place.answer("objects.json", &place.ended(0, "trained"));
     place.write("apply.txt", "service/mnist unchanged\njob.batch/mnist-abc-launcher unchanged\n");
@@ -245,7 +245,7 @@ fn run_uses_the_namespace_of_the_context() {
 }
 
 #[test]
-fn dry_runs_print_the_calls_and_run_none() {
+fn dry_runs_only_print_the_calls() {
     let place = Place::new();
     for (args, line) in [
         (&["run", "--set", "workers.gpus=4", "job.yaml"][..], "khorovod render --set workers.gpus=4 job.yaml | "),
@@ -332,7 +332,7 @@ fn status_is_one_page_with_three_calls() {
 }
 
 #[test]
-fn status_names_what_cannot_be_read_or_does_not_exist() {
+fn status_names_unreadable_and_missing_objects() {
     let place = Place::new();
     let (code, out, err) = place.khorovod(&["status", "mnist", "-n", "team-a"]);
     assert!(
@@ -524,7 +524,7 @@ fn a_word_that_can_be_a_name_is_a_name() {
 }
 
 #[test]
-fn stop_signals_first_and_names_what_stays() {
+fn stop_signals_first_and_lists_the_remaining_objects() {
     let place = Place::new();
     let run = place.run();
     place.answer("objects.1.json", &place.running());
@@ -602,7 +602,7 @@ fn list_has_a_line_for_each_job() {
 }
 
 #[test]
-fn wait_waits_for_what_it_is_asked() {
+fn wait_waits_for_the_given_state() {
     let place = Place::new();
     place.answer("objects.1.json", &place.running());
     place.answer("objects.json", &place.ended(0, "trained"));

@@ -26,7 +26,7 @@ fn fix_applies_every_automatic_fix() {
 }
 
 #[test]
-fn fix_prints_what_it_cannot_fix() {
+fn fix_prints_problems_without_a_fix() {
     let place = place();
     fs::write(place.path().join("job.yaml"), JOB.replace("gpus: 8", "gpus: 8, nonsense: 1")).unwrap();
     let (code, _, err) = run(khorovod(place.path()).args(["fix", "job.yaml"]));

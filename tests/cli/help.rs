@@ -38,7 +38,7 @@ fn every_page_and_completion_is_made() {
 }
 
 #[test]
-fn wrong_usage_is_2() {
+fn wrong_usage_exits_with_code_2() {
     let place = place();
     for args in [
         &[][..],
@@ -99,8 +99,8 @@ fn explain_fits_80_columns() {
     for topic in topics {
         let (_, page, err) = run(khorovod(place.path()).args(["explain", topic]));
         // Lines of examples are not wrapped.
-        let said = page.split("\nWrong:\n").next().unwrap_or_default();
-        assert!(!said.is_empty() && said.lines().all(|line| line.chars().count() <= 80), "{topic}: {err}{said}");
+        let text = page.split("\nWrong:\n").next().unwrap_or_default();
+        assert!(!text.is_empty() && text.lines().all(|line| line.chars().count() <= 80), "{topic}: {err}{text}");
         seen += 1;
     }
     assert!(seen > 60, "{seen}");

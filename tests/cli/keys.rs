@@ -27,7 +27,7 @@ fn seeds_are_checked_before_they_are_used() {
 }
 
 #[test]
-fn without_a_seed_it_says_what_to_do() {
+fn a_missing_seed_is_reported_with_a_hint() {
     let place = place();
     let (code, out, err) = piped(khorovod(place.path()).arg("render").env("CI", "true"), JOB);
     assert_eq!((code, out.as_str()), (1, ""));
@@ -50,7 +50,7 @@ fn without_a_seed_it_says_what_to_do() {
 }
 
 #[test]
-fn keygen_makes_new_keys_unless_told_otherwise() {
+fn keygen_makes_new_keys_by_default() {
     let place = place();
     let args = ["keygen", "keys", "-n", "a"];
     let keygen = |seed: &str| run(khorovod(place.path()).args(args).env("KHOROVOD_SSH_SEED", seed)).1;

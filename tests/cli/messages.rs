@@ -37,7 +37,7 @@ fn a_secret_in_a_spec_is_not_repeated() {
 }
 
 #[test]
-fn a_mistake_of_an_overlay_is_said_once() {
+fn a_mistake_of_an_overlay_is_reported_once() {
     let place = place();
     fs::write(place.path().join("one.yaml"), JOB).unwrap();
     fs::write(place.path().join("two.yaml"), JOB.replace("mnist", "other")).unwrap();
@@ -55,7 +55,7 @@ fn a_mistake_of_an_overlay_is_said_once() {
 }
 
 #[test]
-fn warnings_warn_and_strict_stops() {
+fn warnings_are_errors_if_strict() {
     let place = place();
     let text = JOB.replace(":1.4", "");
     let render =
@@ -69,7 +69,7 @@ fn warnings_warn_and_strict_stops() {
 }
 
 #[test]
-fn colour_where_it_is_wanted() {
+fn colour_depends_on_options_and_variables() {
     let place = place();
     let bad = JOB.replace("gpus", "gpsu");
     let err = |args: &[&str], env: (&str, &str)| {
@@ -84,7 +84,7 @@ fn colour_where_it_is_wanted() {
 }
 
 #[test]
-fn validate_speaks_to_machines() {
+fn validate_has_formats_for_programs() {
     let place = place();
     fs::write(place.path().join("bad.yaml"), JOB.replace("gpus", "gpsu")).unwrap();
     let validate = |args: &[&str]| run(khorovod(place.path()).arg("validate").args(args).arg("bad.yaml"));

@@ -6,7 +6,7 @@ use super::common::{JOB, SEED, khorovod, place};
 use super::{piped, run};
 
 #[test]
-fn plan_compares_with_specs_and_with_what_was_rendered() {
+fn plan_compares_with_specs_and_rendered_objects() {
     let place = place();
     let at = |name: &str| place.path().join(name);
     fs::write(at("old.yaml"), JOB).unwrap();
@@ -33,7 +33,7 @@ fn plan_compares_with_specs_and_with_what_was_rendered() {
 }
 
 #[test]
-fn what_was_applied_is_compared_as_it_was() {
+fn applied_objects_are_compared_without_overlays() {
     let place = place();
     let at = |name: &str| place.path().join(name);
     fs::write(at("job.yaml"), JOB).unwrap();
@@ -81,8 +81,8 @@ fn the_target_of_earlier_objects_is_found() {
         let (code, out, err) = plan(target);
         assert!(code == 0 && out.starts_with("No changes.") && err.is_empty(), "{target}: {out}{err}");
         let (code, out, err) = plan(if target == "plain" { "jobset" } else { "plain" });
-        let wanted = format!("old has objects of the target {target}, and is compared with the target");
-        assert!(code == 0 && out.contains("restarts the run") && err.contains(&wanted), "{target}: {out}{err}");
+        let expected = format!("old has objects of the target {target}, and is compared with the target");
+        assert!(code == 0 && out.contains("restarts the run") && err.contains(&expected), "{target}: {out}{err}");
         assert!(err.contains(&format!("add --target {target}")), "{err}");
     }
     render("slurm");
@@ -191,16 +191,16 @@ fn the_credentials_of_buckets_are_named() {
     let sets = "  - {name: set, mountPath: /set, s3: {bucket: sets}}\n";
     let keys = "  - {name: own, mountPath: /own, s3: {bucket: own, direction: both, secretName: s3-keys}}\n";
 
-    let (code, said) = plan("serviceAccountName: trainer", &[out, sets, keys].concat());
+    let (code, printed) = plan("serviceAccountName: trainer", &[out, sets, keys].concat());
     assert!(
-        code == 0 && said.contains("S3: /out and /set use the role that AWS gives to the ServiceAccount trainer"),
-        "{said}"
+        code == 0 && printed.contains("S3: /out and /set use the role that AWS gives to the ServiceAccount trainer"),
+        "{printed}"
     );
-    let (code, said) = plan("", &[sets, keys].concat());
-    assert!(code == 0 && said.contains("S3: /set uses no credentials, as for a public bucket"), "{said}");
-    let (code, said) = plan("serviceAccountName: trainer", keys);
-    assert!(code == 0 && !said.contains("S3:"), "{said}");
+    let (code, printed) = plan("", &[sets, keys].concat());
+    assert!(code == 0 && printed.contains("S3: /set uses no credentials, as for a public bucket"), "{printed}");
+    let (code, printed) = plan("serviceAccountName: trainer", keys);
+    assert!(code == 0 && !printed.contains("S3:"), "{printed}");
     // Without any of both, an upload has no credentials.
-    let (code, said) = plan("", out);
-    assert!(code == 1 && said.contains("s3-upload") && said.contains("serviceAccountName"), "{said}");
+    let (code, printed) = plan("", out);
+    assert!(code == 1 && printed.contains("s3-upload") && printed.contains("serviceAccountName"), "{printed}");
 }

@@ -9,7 +9,7 @@ use super::common::{JOB, SEED, khorovod, place};
 use super::{piped, run};
 
 #[test]
-fn what_cannot_be_read_is_3_and_named() {
+fn unreadable_files_exit_with_code_3_and_are_named() {
     let place = place();
     let at = |name: &str| place.path().join(name);
     fs::write(at("binary.yaml"), b"spec:\n  \xff\n").unwrap();
@@ -108,7 +108,7 @@ fn empty_input_is_a_problem() {
 }
 
 #[test]
-fn who_is_handed_nothing_reads_the_default() {
+fn without_a_file_the_default_is_read() {
     let place = place();
     let validate = || run(khorovod(place.path()).arg("validate").stdin(Stdio::null()));
     let (code, _, err) = validate();
@@ -118,7 +118,7 @@ fn who_is_handed_nothing_reads_the_default() {
 }
 
 #[test]
-fn what_is_no_job_is_told_what_it_is() {
+fn input_without_a_job_is_described() {
     let place = place();
     for (text, message, hint) in [
         ("kind: Deployment\n", "this is `kind: Deployment`", "apply it with `kubectl apply`"),
@@ -177,12 +177,12 @@ fn an_overlay_reaches_into_a_short_image() {
 }
 
 #[test]
-fn who_types_is_told_what_is_awaited() {
+fn terminals_get_a_note_about_the_input() {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let place = place();
     fs::write(place.path().join("job.yaml"), JOB).unwrap();
     fs::write(place.path().join("less.yaml"), "spec: {workers: {replicas: 2}}\n").unwrap();
-    for (args, said) in [
+    for (args, note) in [
         (&["validate", "-"][..], "note: reading from the terminal; press Ctrl-D"),
         (&["validate", "-q", "-"], ""),
         (&["validate"], "ok: job.yaml is valid"),
@@ -200,7 +200,7 @@ fn who_types_is_told_what_is_awaited() {
         let Output { status, stderr, .. } = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(stderr).unwrap();
         assert!(
-            status.success() && stderr.starts_with(said) && stderr.is_empty() == said.is_empty(),
+            status.success() && stderr.starts_with(note) && stderr.is_empty() == note.is_empty(),
             "{args:?}: {stderr}"
         );
     }

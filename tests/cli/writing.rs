@@ -38,7 +38,7 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 #[test]
-fn a_full_disk_is_3() {
+fn a_full_disk_exits_with_code_3() {
     let full = || Stdio::from(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
     let place = place();
     for args in [&["init", "-o", "-"][..], &["completions", "bash"], &["init", "-o", "/dev/full", "--force"]] {
@@ -134,7 +134,7 @@ fn a_large_render_into_a_closed_or_full_stream() {
 }
 
 #[test]
-fn what_is_read_is_not_written_over() {
+fn inputs_are_not_overwritten() {
     let place = place();
     let job = place.path().join("job.yaml");
     fs::write(&job, JOB).unwrap();
@@ -157,7 +157,7 @@ fn what_is_read_is_not_written_over() {
 }
 
 #[test]
-fn a_folder_is_not_emptied_of_other_jobs_unsaid() {
+fn a_folder_with_other_jobs_is_not_replaced() {
     let place = place();
     let named = |name: &str| JOB.replacen("mnist", name, 1) + "  ssh: {secretName: team-keys}\n";
     let render = |text: &str| piped(khorovod(place.path()).args(["render", "--no-keys", "-o", "out/"]), text);

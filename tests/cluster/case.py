@@ -126,7 +126,7 @@ class World:
         # A time, and the total idle time of all CPUs until then.
         self.idle = []
         threading.Thread(target=self.look, daemon=True).start()
-        self.pods = self.cluster.watch("/api/v1/pods", seen=self.tell)
+        self.pods = self.cluster.watch("/api/v1/pods", seen=self.handle)
         self.jobs = self.cluster.watch("/apis/batch/v1/jobs")
 
     def look(self):
@@ -155,7 +155,7 @@ class World:
             if idle > 0.8 * all:
                 return
 
-    def tell(self, now, event, pod):
+    def handle(self, now, event, pod):
         case = self.cases.get(pod["metadata"]["namespace"])
         if case:
             case.hear(now, event, pod)
@@ -347,7 +347,7 @@ class Case:
                 return ended["exitCode"]
         return None
 
-    def says(self, pattern, allowed, pod=None):
+    def wait_for_line(self, pattern, allowed, pod=None):
         """Waits until the launching pod's log matches; returns the match."""
         def look():
             try:

@@ -55,7 +55,7 @@ def phase(case, name, wanted, allowed=90):
         case.notes.append(f"saw {len(set(seen))} states")
 
 
-def says(case, state, pattern):
+def check_message(case, state, pattern):
     case.check(f"{state['message']!r} does not match /{pattern}/", re.search(pattern, state["message"]))
 
 
@@ -144,7 +144,7 @@ def commands_of_a_failure(case):
         json.dump(job(seconds=0, code=3), file)
     out, err = khorovod(case, "run", "--kube-version", f"1.{MINOR}", path, code=1)
     case.check(f"run printed {err}", "failed (exit code 42): failed after 1 attempts; the last: training ended with code 3" in err)
-    says(case, status(case, "sum"), "training ended with code 3; GPUs are released")
+    check_message(case, status(case, "sum"), "training ended with code 3; GPUs are released")
     case.check("the failed pod's log", "failed after 1 attempts" in khorovod(case, "logs", "sum", "--failed")[0])
 
 
@@ -194,5 +194,5 @@ def commands_without_a_role(case):
     """Without permissions, the launcher writes no state, and the phase is derived from the pods."""
     start(case, job(seconds=20, spec=merge({"launcher": {"runsIn": "firstWorker"}}, {"security": {"apiAccess": False}})))
     state = phase(case, "sum", ("running",))
-    says(case, state, "running: all pods are Ready")
+    check_message(case, state, "running: all pods are Ready")
     khorovod(case, "wait", "sum", "--timeout", "90s")

@@ -35,7 +35,7 @@ def deadline(case, shape):
 
 def deletion(case, shape):
     case.apply(case.render(job(seconds=600, spec=shape)))
-    case.says("launching: ", 60)
+    case.wait_for_line("launching: ", 60)
     time.sleep(2)
     case.equal("devices in use", sum(case.held.values()), 8)
     began = time.time()

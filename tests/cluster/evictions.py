@@ -186,7 +186,7 @@ def other_pod_of_indexed_job_killed(case):
 def signal_without_training(case):
     """The launcher relays SIGUSR1 to the training; before the training it ignores the signal."""
     case.apply(case.render(job(spec={"workers": {"gpus": 64, "replicas": 20}, "lifecycle": {"startTimeout": "90s"}})))
-    case.says(r"\d of 20 workers answer; waiting", 60)
+    case.wait_for_line(r"\d of 20 workers answer; waiting", 60)
     launcher = case.launcher()
     case.equal("the code of kill", case.execute(launcher["metadata"]["name"], "kill -USR1 1").returncode, 0)
     time.sleep(25)
@@ -215,7 +215,7 @@ def applied_with_other_keys(case):
 def keys_of_workers(case):
     """A worker has no key that lets it log in to others. docs/security.md states this for the StatefulSet shape only."""
     case.apply(case.render(job(seconds=600)))
-    case.says("launching: ", 90)
+    case.wait_for_line("launching: ", 90)
     name = max(p["metadata"]["name"] for p in case.workers())
     said = case.execute(name, "find /etc/khorovod/keys/ /horovod/generated/keys/ -name 'id_*'")
     case.equal("private keys in workers", said.stdout.split(), [])

@@ -55,11 +55,11 @@ def example(name, scenario):
         buckets = scenario.get("buckets", {"given": {}, "stored": {}})
         # They may exist from an earlier attempt.
         for bucket in {key.split("/")[0] for key in buckets["given"] | buckets["stored"]}:
-            ask("PUT", bucket, check=False)
+            request("PUT", bucket, check=False)
         for key in buckets["stored"]:
-            ask("DELETE", key)
+            request("DELETE", key)
         for key, text in buckets["given"].items():
-            ask("PUT", key, text)
+            request("PUT", key, text)
         if scenario.get("does") == "keygen":
             case.kubectl("apply", "-f", "-", text=run(KHOROVOD, "keygen", "mnist-keys").stdout)
         there = case.objects()
@@ -116,7 +116,7 @@ def folder(name):
     return path
 
 
-def ask(method, key, text="", check=True):
+def request(method, key, text="", check=True):
     """A client of the S3 server, with the user that control.sh sets up."""
     run("curl", "-sSf", "--user", "s3-user:s3-secret", "--aws-sigv4", "aws:amz:eu-central-1:s3", "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD",
         "-X", method, "--data-binary", "@-", f"http://{os.environ['HOME_URL']}:9000/{key}", text=text, check=check)
@@ -133,14 +133,14 @@ def stored(key):
 
 def work_by_hand(case):
     """Runs mpirun in the launcher, with only the hostfile as an option."""
-    case.says("ready: 2 workers", 60)
+    case.wait_for_line("ready: 2 workers", 60)
     name = case.launcher()["metadata"]["name"]
     said = case.execute(name, "mpirun --hostfile /horovod/generated/hostfile hostname")
     case.equal("hosts that answer by hand", sorted(h[-8:] for h in said.stdout.split()), ["worker-0", "worker-1"])
 
 
 def scale_to_three(case):
-    case.says("rank 0 of 2", 90)
+    case.wait_for_line("rank 0 of 2", 90)
     name = case.workers()[0]["metadata"]["ownerReferences"][0]["name"]
     case.kubectl("scale", "statefulset", name, "--replicas=3")
 

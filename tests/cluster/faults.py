@@ -18,7 +18,7 @@ def running(case, spec=None, seconds=15):
     """Applies a job and waits until its ranks run."""
     text = case.render(job(seconds=seconds, spec=merge({"lifecycle": {"retries": 2}}, spec or {})))
     case.apply(text)
-    case.says("launching: ", 90)
+    case.wait_for_line("launching: ", 90)
     time.sleep(2)
 
 
@@ -42,7 +42,7 @@ def worker_evicted(case, shape):
     launching = case.launcher()["metadata"]["uid"]
     victim = next(p for p in case.workers() if p["metadata"]["uid"] != launching)
     evict(case, victim)
-    case.says("attempt 1 of 3 failed", 60)
+    case.wait_for_line("attempt 1 of 3 failed", 60)
     trained(case)
 
 
@@ -65,7 +65,7 @@ def launcher_killed_again_and_again(case):
         case.equal("the exit code", case.until("its code", lambda: case.code(next(
             p for p in case.pods("launcher") if p["metadata"]["uid"] == victim["metadata"]["uid"])), 10), 137)
         if deaths == 1:
-            case.says("launching: ", 90)
+            case.wait_for_line("launching: ", 90)
     failed(case, 90, "2 launchers failed, and lifecycle.retries is 1", "released the workers")
 
 
@@ -121,7 +121,7 @@ def image_missing(case):
 def devices_not_enough(case):
     """Only half of the workers can be scheduled. The job waits until its timeout, names the missing workers and frees the rest."""
     case.apply(case.render(job(spec={"workers": {"gpuResource": "khorovod.test/scarce", "gpus": 2, "replicas": 8}, "lifecycle": {"startTimeout": "20s"}})))
-    case.says(r"\d of 8 workers answer; waiting for sum-", 60)
+    case.wait_for_line(r"\d of 8 workers answer; waiting for sum-", 60)
     failed(case, 90, r"only \d of 8 workers answered on port 2222 within 20 s; missing: sum-")
 
 
@@ -184,7 +184,7 @@ def names_down(case):
     with outages.dns_silent():
         case.apply(case.render(job(seconds=20, spec={"command": ["sh", "-c", "echo a rank starts; exec python3 /programs/sum.py"]})))
         time.sleep(10)
-    case.says("a rank starts", 90)
+    case.wait_for_line("a rank starts", 90)
     with outages.dns_silent():
         time.sleep(10)
     trained(case)
@@ -205,7 +205,7 @@ def server_restarted(case):
     running(case, seconds=22)
     with outages.api_away():
         time.sleep(3)
-    stamp = case.says(r"ranks end at ([0-9.]+)", 60)
+    stamp = case.wait_for_line(r"ranks end at ([0-9.]+)", 60)
     case.equal("the end", case.finished(90), "Complete")
     case.freed_after(float(stamp[1]))
 

@@ -69,7 +69,7 @@ def freed_on_other_nodes(case, number, allowed):
         devices(p) for p in case.pods() if p["spec"].get("nodeName") != f"node-{number}"), allowed)
 
 
-def node_of_worker_dies(case, numbers, place, fields):
+def node_of_worker_fails(case, numbers, place, fields):
     """Ends one of the nodes with these numbers, on which a rank runs."""
     ranks = Ranks(case)
     case.apply(case.render_new(job(spec=ranks.spec(place)), fields))
@@ -99,18 +99,18 @@ def node_of_worker_dies(case, numbers, place, fields):
 
 
 @play(waits=True)
-def node_of_worker_dies_without_spare(case):
+def node_of_worker_fails_without_spare(case):
     """The launcher starts a worker with a higher index on another node, and the ranks run again within a minute."""
     number = case.take_node()
-    node_of_worker_dies(case, [number], on_node(number, "StatefulSet"), {})
+    node_of_worker_fails(case, [number], on_node(number, "StatefulSet"), {})
 
 
 @play(waits=True)
-def node_of_worker_dies_with_spare(case):
+def node_of_worker_fails_with_spare(case):
     """A spare worker replaces the lost one within ten seconds."""
     # A spare must not be on the only node that may end.
     numbers = [case.take_node() for _ in range(3)]
-    took = node_of_worker_dies(case, numbers, on_nodes(numbers), {"workers": {"spares": 1}})
+    took = node_of_worker_fails(case, numbers, on_nodes(numbers), {"workers": {"spares": 1}})
     case.check(f"launched {took:.1f} s after the detection, allowed are 10 s", took <= 10)
 
 
@@ -121,7 +121,7 @@ def succeeded(case, allowed):
 
 
 @play(waits=True)
-def node_of_launcher_dies(case):
+def node_of_launcher_fails(case):
     """The node is NotReady after 50 s and the launcher tolerates that for 30 s; then another launcher continues."""
     number, ranks = case.take_node(), Ranks(case)
     case.apply(tolerating(number, case.render(job(spec=ranks.spec(on_node(number, "Job"))))))
@@ -142,7 +142,7 @@ def node_of_launcher_dies(case):
 
 
 @play(waits=True)
-def node_of_indexed_job_dies(case):
+def node_of_indexed_job_fails(case):
     """The Job shape, in which Kubernetes replaces the pod: the node is NotReady after 50 s and pods tolerate that for 30 s. The Service
     still lists the address of the dead pod, under the name of the new one. The victim may be the pod that launches."""
     number, ranks = case.take_node(), Ranks(case)
@@ -174,8 +174,8 @@ def kubelet_killed(case):
         time.sleep(10)
         case.equal("launches", len(ranks.launches()), 1)
         ranks.end()
-        case.says("sum of 2 ranks: 1", 30)
-        case.says("released the workers", 20)
+        case.wait_for_line("sum of 2 ranks: 1", 30)
+        case.wait_for_line("released the workers", 20)
     case.equal("the end", case.finished(30), "Complete")
     case.until("freed devices", case.freed, 90)
 

@@ -51,7 +51,7 @@ def dns_servfail_while_elastic(case):
     case.apply(case.render(job(spec={
         "launcher": {"kind": "horovodrun"}, "lifecycle": {"retries": 3}, "workers": {"elastic": {"minReplicas": 2, "maxReplicas": 2}}, "env": {"STEPS": "300"},
         "code": {"files": {"elastic.py": program}}, "command": ["python3", "/programs/elastic.py"]})))
-    case.says("rank 0 of 2 on", 180)
+    case.wait_for_line("rank 0 of 2 on", 180)
     with outages.dns_servfail():
         time.sleep(30)
     case.equal("the end", case.finished(240), "Complete")

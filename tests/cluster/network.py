@@ -22,7 +22,7 @@ def ssh_is_closed_to_strangers(case):
         stranger(case, name, namespace, labels)
     try:
         case.apply(case.render(job(seconds=600)))
-        case.says("launching: ", 90)
+        case.wait_for_line("launching: ", 90)
         worker = case.workers()[0]
         address, launcher = worker["status"]["podIP"], case.launcher()["metadata"]["name"]
         for namespace, name in ((case.namespace, "stranger"), ("default", "khorovod-stranger")):

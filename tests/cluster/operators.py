@@ -120,7 +120,7 @@ def start_volcano():
 STARTS = {"mpi-operator": start_mpi_operator, "jobset": start_jobset, "trainer": start_trainer, "volcano": start_volcano}
 
 
-def said(case, kind):
+def true_conditions(case, kind):
     """The status of the only job of a kind: its true conditions, or its phase."""
     found = case.kubectl("get", kind, "-o", "jsonpath={.items[0].status.conditions[?(@.status=='True')].type} {.items[0].status.state.phase}", check=False)
     return set(found.stdout.split())
@@ -148,7 +148,7 @@ def until_end(case, kind, log):
 
     def look():
         log.append(logged(case, launcher(case)))
-        words = said(case, kind)
+        words = true_conditions(case, kind)
         return "good" if words & set(good) else "bad" if words & set(bad) else None
     return case.until(f"end of the {kind}", look, 240) == "good"
 

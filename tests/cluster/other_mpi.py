@@ -5,7 +5,7 @@ from case import SHAPES, job, merge, play
 from host_network import HOST_NETWORK
 
 
-def beside(mpi):
+def fields_of_mpi(mpi):
     """The spec fields for one of these MPIs."""
     at = f"/srv/{mpi}"
     return {"env": {"PATH": f"{at}/bin:/usr/local/bin:/usr/bin:/bin", "LD_LIBRARY_PATH": f"{at}/lib"},
@@ -23,7 +23,7 @@ def claim(case, mpi):
 
 
 def trains(case, mpi, spec):
-    case.apply(case.render(job(spec=merge(merge(spec, beside(mpi)), {"launcher": {"mpi": mpi}}))))
+    case.apply(case.render(job(spec=merge(merge(spec, fields_of_mpi(mpi)), {"launcher": {"mpi": mpi}}))))
     case.equal("the end", case.finished(120), "Complete")
     case.check("the MPI", f" {mpi} " in case.log())
     case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())

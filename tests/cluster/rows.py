@@ -39,7 +39,7 @@ def changed_text(case):
     spec = {"workers": {"gpuResource": "habana.ai/gaudi", "gpus": 8, "replicas": 3}}
     old = case.render(job(seconds=600, spec=spec))
     case.apply(old)
-    case.says("launching: ", 90)
+    case.wait_for_line("launching: ", 90)
     new = case.render(job(seconds=1, spec=merge(spec, {"env": {"LEARNING_RATE": "0.2"}})))
     began = time.time()
     case.apply(new)
@@ -60,7 +60,7 @@ def changed_text(case):
 def changed_limits(case):
     """A label and a deadline change while a run continues; and the new deadline applies."""
     case.apply(case.render(job(seconds=600)))
-    case.says("launching: ", 90)
+    case.wait_for_line("launching: ", 90)
     pods = {p["metadata"]["uid"] for p in case.pods()}
     text = case.render(job(seconds=600, spec={"lifecycle": {"deadline": "30s"}}), metadata={"labels": {"team": "vision"}})
     began = time.time()
@@ -79,7 +79,7 @@ def pruned(case):
     """With a tool that prunes, the old run's objects are deleted immediately, which frees its devices."""
     old = case.render(job(seconds=600))
     case.apply(old)
-    case.says("launching: ", 90)
+    case.wait_for_line("launching: ", 90)
     new = case.render(job(seconds=1, spec={"env": {"LEARNING_RATE": "0.2"}}))
     began = time.time()
     case.apply(new, "--prune", "-l", "khorovod.dev/job=sum", *(f"--prune-allowlist={kind}" for kind in (

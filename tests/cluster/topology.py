@@ -18,7 +18,7 @@ def in_order(case, levels, *words):
             "patches": [{"target": {"kind": "StatefulSet"}, "patch": {"spec": {"template": {"spec": {"affinity": APART}}}}}]}
     text = case.render(job(seconds=8, spec=spec), words=words)
     case.apply(text)
-    case.says("launching: ", 90)
+    case.wait_for_line("launching: ", 90)
     hosts = case.execute(case.launcher()["metadata"]["name"], "cat /horovod/generated/hostfile").stdout.split("\n")[:-1]
     place = {pod["metadata"]["name"]: racks[pod["spec"]["nodeName"]] for pod in case.pods() if owner(pod) == "worker"}
     found = [place[line.split(".")[0]] for line in hosts]

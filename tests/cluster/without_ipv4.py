@@ -27,7 +27,7 @@ def by_hand(case):
     """A shell in the launcher has the settings of a launch by khorovod."""
     by_hand = {"command": "sleep 100", "launcher": {"kind": "shell"}}
     case.apply(case.render(job(spec=merge(by_hand, IN_FULL))))
-    case.says("launching: ", 60)
+    case.wait_for_line("launching: ", 60)
     said = case.execute(case.launcher()["metadata"]["name"], "timeout 30 bash -ic 'mpirun python3 /programs/sum.py'")
     case.check(f"the ranks' sum: {said.stdout}{said.stderr}", "sum of 2 ranks: 1" in said.stdout)
 

@@ -38,21 +38,21 @@ if [[ $(id -u) != 0 ]]; then
     exec tests/note.sh partly "nothing was installed: a chroot needs root"
 fi
 
-# alone ROOT COMMAND...: runs a command in a root as a user without a passwd entry, with job.yaml on standard input.
-alone() { chroot --userspec=65532:65532 "$1" "${@:2}" <examples/smallest/job.yaml; }
+# run_in_root ROOT COMMAND...: runs a command in a root as a user without a passwd entry, with job.yaml on standard input.
+run_in_root() { chroot --userspec=65532:65532 "$1" "${@:2}" <examples/smallest/job.yaml; }
 
 # A root that contains only the binary: no shell, no library, no /tmp.
 mkdir "$work/empty"
 tar -xzf "$dist/khorovod-$version-$host.tar.gz" -C "$work/empty" --strip-components=1 "khorovod-$version-$host/khorovod"
 chmod 0755 "$work" "$work/empty"
-[[ $(alone "$work/empty" /khorovod --version) == "khorovod $version" ]]
-alone "$work/empty" /khorovod render - --no-keys >"$work/objects"
+[[ $(run_in_root "$work/empty" /khorovod --version) == "khorovod $version" ]]
+run_in_root "$work/empty" /khorovod render - --no-keys >"$work/objects"
 grep -q '^kind: StatefulSet$' "$work/objects"
 ok "the static binary renders in an empty root"
 
 python3 tests/dist/unpack.py "$dist/khorovod-$version.oci.tar" "$work/image"
 read -r -a entry <"$work/image/entrypoint"
-alone "$work/image/root" "${entry[@]}" render - --no-keys | cmp - "$work/objects"
+run_in_root "$work/image/root" "${entry[@]}" render - --no-keys | cmp - "$work/objects"
 ok "the image's root file system renders the same"
 
 # The blocks of the page, each on a new copy of this system.

@@ -120,7 +120,7 @@ def once(case, flux):
     """A run that Flux applies trains to its end; nothing starts it or scales its workers again."""
     flux.publish(job(seconds=25, spec=STORAGE))
     flux.begin()
-    case.says("launching: ", 120)
+    case.wait_for_line("launching: ", 120)
     during = workers(case)
     case.equal("workers while it trains", [replicas for _, replicas in during.values()], [2])
     flux.quiet("while it trains", 2)
@@ -151,7 +151,7 @@ def changed(case, flux):
     flux.publish(job(seconds=600, spec=STORAGE))
     first = runs(case)
     second = case.until("second run", lambda: set(runs(case)) - set(first), 60).pop()
-    case.says("launching: ", 120, case.until("its launcher", lambda: case.launcher(second), 60))
+    case.wait_for_line("launching: ", 120, case.until("its launcher", lambda: case.launcher(second), 60))
     starts = len(case.starts)
     flux.publish(job(seconds=5, spec=STORAGE | {"env": {"ROUND": "3"}}))
     third = case.until("third run", lambda: set(runs(case)) - {second} - set(first), 60).pop()

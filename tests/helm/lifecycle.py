@@ -133,7 +133,7 @@ def trained(helm):
     case.check("a private key is in the stored release", "OPENSSH PRIVATE KEY" not in stored)
     case.check("a key is in the stored release", secret["data"]["id_ed25519"][200:240] not in stored)
     first = helm.run_name("sum")
-    case.says("launching: ", 120)
+    case.wait_for_line("launching: ", 120)
 
     said = helm.must("test", "sum", "--logs")
     for line in ["ok    ssh        the launcher reaches 2 of 2 hosts", "ok    ports", "ok    software"]:
@@ -163,7 +163,7 @@ def trained(helm):
     helm.must("rollback", "sum", "1")
     case.equal("the run after the rollback", helm.run_name("sum"), first)
     case.until("launcher of the first run, again", lambda: len([n for _, n in case.starts if f"{first}-launcher" in n]) == 2, 60)
-    case.says("launching: ", 120)
+    case.wait_for_line("launching: ", 120)
 
     helm.must("uninstall", "sum")
     case.until("end of all pods but the test's", lambda: len(case.pods()) == 1, 150)
@@ -223,7 +223,7 @@ def shapes(helm):
     """`helm test` of the other shapes, of a failed run, and of a run that does not start."""
     case = helm.case
     helm.upgrade("one", helm.values({"launcher": {"kind": "mpirun", "runsIn": "firstWorker"}}))
-    case.says("launching: ", 90)
+    case.wait_for_line("launching: ", 90)
     said = helm.must("test", "one", "--logs")
     case.check(f"`helm test` of a Job:\n{said}", "ok    ssh        the launcher reaches 2 of 2 hosts" in said)
     sleep = {"command": ["python3", "/programs/sum.py"], "launcher": {"kind": "torchrun"},

@@ -111,9 +111,9 @@ fn programs(script: &str, case: &Case) -> Result<Vec<String>, String> {
         .env("SLURM_TASKS_PER_NODE", each)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        return Err(said.into_owned());
+        return Err(stderr.into_owned());
     }
     Ok(fs::read_to_string(record).unwrap_or_default().lines().map(str::to_owned).collect())
 }

@@ -136,7 +136,7 @@ fn train_job(spec: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_imported_is_refused_with_the_next_step() {
+fn unsupported_files_are_refused_with_the_next_step() {
     let run = "command: [python, a.py]";
     let set = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\n";
     let cases = [

@@ -167,16 +167,16 @@ case_other_mpirun() {
 }
 
 # The job's exit code is that of the training.
-case_rank_dies() {
+case_failed_rank() {
     train '[[ $OMPI_COMM_WORLD_RANK != 3 ]] || exit 7; exec sleep 60' 'lifecycle: {retries: 0}'
     expect 7 "attempt 1 of 1 failed: training ended with code 7"
     train '[[ $PMIX_RANK != 3 ]] || exit 7; exec sleep 60' 'lifecycle: {retries: 0}' 'slurm: {srun: {mpi: pmix}}'
     expect 7 "attempt 1 of 1 failed: training ended with code 7"
-    gone "sleep 60"
+    no_process "sleep 60"
 }
 
-# gone COMMAND: checks that no process of a command is left on any node.
-gone() {
+# no_process COMMAND: checks that no process of a command is left on any node.
+no_process() {
     local tries
     for ((tries = 0; tries < 25; tries++)); do
         pgrep -xf "$1" >/dev/null || return
@@ -193,7 +193,7 @@ case_retry() {
 case_deadline() {
     train 'exec sleep 61' 'lifecycle: {deadline: 4s}'
     expect 44 "past its deadline of 4 s"
-    gone "sleep 61"
+    no_process "sleep 61"
 }
 
 # Slurm signals the script before the time limit, and each rank gets the signal once.
@@ -214,7 +214,7 @@ case_cancelled() {
     train 'echo up; exec sleep 62'
     wait_for '[1,3]<stdout>:up' && as_alice scancel "$job"
     expect 143 "received SIGTERM"
-    gone "sleep 62"
+    no_process "sleep 62"
 }
 
 # again HOW...: starts a job whose first execution Slurm ends in this way; the second one trains. Checks the limit in the spec.
@@ -226,7 +226,7 @@ again() {
     sleep 3 && scontrol update jobid="$job" starttime=now
     expect 0 "[1,3]<stdout>:life 1" "trained"
     [[ $(field Restarts) == 1 ]] || fail "it was not restarted"
-    gone "sleep 63"
+    no_process "sleep 63"
 }
 case_requeued() {
     # shellcheck disable=SC2317 # again calls it

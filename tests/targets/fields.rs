@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{job, objects, operators, render};
 
 #[test]
-fn what_may_change_in_place_does() {
+fn only_some_fields_change_in_place() {
     let with = |spec: &str| job("mnist", &format!("  workers: {{replicas: 2}}\n{spec}"));
     let run = |text: &Text, target| {
         let all = objects(&render(text, target).unwrap());
@@ -61,7 +61,7 @@ const REFUSED: &[(&dyn Target, &str, &str)] = &[
 ];
 
 #[test]
-fn what_a_target_cannot_say_is_refused() {
+fn unsupported_fields_are_refused() {
     let per_worker = "  workers: {replicas: 2}\n  storage: [{name: c, mountPath: /c, perWorker: {size: 1Gi}}]\n";
     let each = operators().into_iter().map(|target| (target, per_worker, "perWorker"));
     for (target, spec, word) in REFUSED.iter().copied().chain(each) {

@@ -96,7 +96,7 @@ fn every_example_renders_or_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn what_examples_become() {
+fn examples_render_to_the_stored_objects() {
     let shown = [
         (targets::MPI_JOB, "cpu"),
         (targets::MPI_JOB, "gang"),

@@ -29,7 +29,7 @@ fn imported_objects_are_the_job_they_were_rendered_from() {
 }
 
 #[test]
-fn a_config_map_alone_brings_back_the_job() {
+fn a_job_is_restored_from_its_config_map_alone() {
     let text = job("mnist", "  workers: {replicas: 2}\n  env: {A: 'b: c', B: \"0.10\"}\n");
     let rendered = render(&text, targets::PLAIN).unwrap().text;
     let current = rendered.split("---\n").find(|document| document.contains("name: mnist-current")).unwrap();
@@ -47,7 +47,7 @@ fn a_config_map_alone_brings_back_the_job() {
 }
 
 #[test]
-fn a_spec_with_a_secret_or_a_large_one_is_not_kept() {
+fn a_large_spec_or_one_with_a_secret_is_not_stored() {
     let large = format!("  workers: {{replicas: 2}}\n  code: {{files: {{a.py: '{}'}}}}\n", "x".repeat(64 << 10));
     for (spec, why) in [
         ("  workers: {replicas: 2}\n  env: {DB_PASSWORD: hunter2}\n", "looks like a secret"),
@@ -90,7 +90,7 @@ const RICH: &str = r#"  workingDir: /work
 "#;
 
 #[test]
-fn a_rich_mpi_job_comes_back_too() {
+fn an_mpi_job_with_many_fields_is_restored() {
     let text = job("rich", RICH);
     let rendered = render(&text, targets::MPI_JOB).unwrap_or_else(|problems| panic!("{:#?}", problems.list)).text;
     let old = Text { name: "rendered.yaml".to_owned(), text: rendered.clone() };
@@ -102,7 +102,7 @@ fn a_rich_mpi_job_comes_back_too() {
 }
 
 #[test]
-fn an_mpi_job_as_the_cluster_has_it_comes_back_too() {
+fn an_mpi_job_from_the_cluster_is_restored() {
     let (_, text) = examples().into_iter().find(|(name, _)| name == "horovod-gpu").unwrap();
     let mut all = objects(&render(&text, targets::MPI_JOB).unwrap());
     for object in &mut all {
@@ -133,7 +133,7 @@ fn an_mpi_job_as_the_cluster_has_it_comes_back_too() {
 }
 
 #[test]
-fn what_was_changed_by_hand_in_a_rendered_mpi_job_is_told() {
+fn manual_changes_of_a_rendered_mpi_job_are_reported() {
     let rendered = render(&job("mnist", "  workers: {replicas: 2}\n"), targets::MPI_JOB).unwrap().text;
     let changed = rendered.replace("terminationGracePeriodSeconds: 60", "terminationGracePeriodSeconds: 61");
     assert_ne!(rendered, changed);

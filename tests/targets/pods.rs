@@ -121,7 +121,7 @@ fn pods_are_called_as_their_makers_call_them() {
 
 /// Kubeflow's SDK finds the training pod by these fields. If one TrainJob lacks any, the SDK fails to list the namespace.
 #[test]
-fn who_lists_train_jobs_finds_the_pod_that_trains() {
+fn labels_of_train_jobs_name_the_training_pod() {
     let mut seen = 0;
     for (name, text) in examples() {
         let Ok(rendered) = render(&text, targets::TRAIN_JOB) else { continue };

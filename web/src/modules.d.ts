@@ -8,7 +8,7 @@ declare module "*/pkg/khorovod_web.js" {
   export function changes(old: string, now: string): string;
   export function load_scripts(texts: string): boolean;
   export function svg(spec: string): string;
-  export function lives(spec: string): string;
+  export function facts(spec: string): string;
   export function secrets(text: string): string;
   export function initSync(module: { module: WebAssembly.Module }): { memory: WebAssembly.Memory };
 }
@@ -21,7 +21,7 @@ declare module "*/pkg/khorovod_web_import.js" {
 }
 
 declare module "*/pkg/khorovod_web_timeline.js" {
-  export function timeline(lives: string, job: number, scenario: string, width: number): string;
+  export function timeline(facts: string, job: number, scenario: string, width: number): string;
   export default function load(options: { module_or_path: string }): Promise<unknown>;
 }
 

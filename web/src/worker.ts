@@ -1,5 +1,5 @@
 // The compiler in a thread of its own, so that no spec, however long, delays typing.
-import { changes, draw, initSync, lives, load_scripts, preview, render, svg } from "../pkg/khorovod_web.js";
+import { changes, draw, facts, initSync, load_scripts, preview, render, svg } from "../pkg/khorovod_web.js";
 import importModule from "../pkg/khorovod_web_import_bg.wasm?url";
 import textsModule from "../pkg/khorovod_web_texts_bg.wasm?url";
 import timelineModule from "../pkg/khorovod_web_timeline_bg.wasm?url";
@@ -100,7 +100,7 @@ class Server {
       case "timeline": {
         this.timeline ??= loadTimeline();
         const timeline = await this.timeline;
-        return () => timeline(lives(call.spec), call.job, call.scenario, call.width);
+        return () => timeline(facts(call.spec), call.job, call.scenario, call.width);
       }
       case "render":
         if (!this.hasScripts) await this.loadedTexts();

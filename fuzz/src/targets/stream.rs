@@ -9,7 +9,7 @@ use khorovod::{Inputs, Keys, expand};
 use super::{JOB, inputs, text};
 
 pub fn run(input: &[u8]) {
-    if input.contains(&0) { around(input) } else { alone(input) }
+    if input.contains(&0) { check_text_around_jobs(input) } else { check_stream(input) }
 }
 
 fn expanded(stream: &[u8], inputs: &Inputs) -> Result<Vec<u8>, Problems> {
@@ -17,7 +17,7 @@ fn expanded(stream: &[u8], inputs: &Inputs) -> Result<Vec<u8>, Problems> {
     expand("<stdin>", stream, inputs, &mut |part| out.extend_from_slice(part)).map(|_| out)
 }
 
-fn alone(stream: &[u8]) {
+fn check_stream(stream: &[u8]) {
     let ours = holds(stream, b"khorovod.dev");
     match expanded(stream, &inputs()) {
         Ok(out) if !ours => assert!(out == stream, "a stream without TrainingJobs is changed"),
@@ -34,7 +34,7 @@ fn alone(stream: &[u8]) {
 }
 
 static NAMES: [&str; 2] = ["a", "b"];
-static OURS: LazyLock<[(String, String); 2]> = LazyLock::new(|| {
+static JOBS: LazyLock<[(String, String); 2]> = LazyLock::new(|| {
     NAMES.map(|name| {
         let job = JOB.replace("{name: fuzz}", &format!("{{name: {name}}}"));
         let objects = khorovod::render(&text(job.clone()), &seeded()).expect("the job is valid").text;
@@ -42,18 +42,18 @@ static OURS: LazyLock<[(String, String); 2]> = LazyLock::new(|| {
     })
 });
 
-fn around(input: &[u8]) {
+fn check_text_around_jobs(input: &[u8]) {
     // Skips parts that contain a TrainingJob or a document marker.
     if holds(input, b"khorovod") {
         return;
     }
     let (mut stream, mut expected) = (Vec::new(), Vec::new());
-    let mut parts = input.splitn(OURS.len() + 1, |byte| *byte == 0);
+    let mut parts = input.splitn(JOBS.len() + 1, |byte| *byte == 0);
     let first = parts.next().unwrap_or_default();
     for part in [&mut stream, &mut expected] {
         part.extend_from_slice(first);
     }
-    for (part, (job, objects)) in parts.zip(OURS.iter()) {
+    for (part, (job, objects)) in parts.zip(JOBS.iter()) {
         for (stream, ours) in [(&mut stream, job), (&mut expected, objects)] {
             stream.extend_from_slice(b"\n---\n");
             stream.extend_from_slice(ours.as_bytes());

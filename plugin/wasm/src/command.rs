@@ -87,7 +87,7 @@ fn render(args: &Arguments) -> Result<(), Failure> {
     });
     match found {
         Ok(warnings) => {
-            say(args.style, &warnings);
+            print_problems(args.style, &warnings);
             outcome
         }
         Err(problems) => Err(refuse(args.style, &with_seed_hint(with_import_hint(problems, &text)))),
@@ -120,7 +120,7 @@ fn validate(mut args: Arguments) -> Result<(), Failure> {
     match report {
         Some(report) => print(report(&all).as_bytes())?,
         None if all[0].list.is_empty() => args.style.success("<stdin> is valid").iter().for_each(|text| line(text)),
-        None => say(args.style, &all[0]),
+        None => print_problems(args.style, &all[0]),
     }
     if all[0].any_error() { Err(Failure::problems(WRONG)) } else { Ok(()) }
 }
@@ -135,7 +135,7 @@ fn plan(mut args: Arguments) -> Result<(), Failure> {
     let spec = spec(&args)?;
     match khorovod::reports(&spec, &args.inputs) {
         Ok(reports) => {
-            say(args.style, &reports.warnings);
+            print_problems(args.style, &reports.warnings);
             let text = match json {
                 true => format!("{:#}\n", serde_json::json!({ "jobs": reports.jobs })),
                 false => show::plan(&reports.jobs, "helm khorovod render < job.yaml", args.all),
@@ -184,12 +184,12 @@ fn spec(args: &Arguments) -> Result<Text, Failure> {
 const WRONG: &str = "the spec has problems";
 
 fn refuse(style: Style, problems: &Problems) -> Failure {
-    say(style, problems);
+    print_problems(style, problems);
     Failure::problems(WRONG)
 }
 
 /// Prints problems to stderr. The commands in hints are those of this plugin.
-fn say(style: Style, problems: &Problems) {
+fn print_problems(style: Style, problems: &Problems) {
     for text in style.problems([problems]) {
         line(&text.replace("`khorovod explain ", "`helm khorovod explain "));
     }

@@ -257,7 +257,7 @@ fn state_of_run(objects: &Objects, subject: Subject<'_>, run: &str, now: Time) -
         state.progress = report.progress(now);
     }
     state.namespace = state.namespace.or_else(|| launch.namespace());
-    if let Some(pod) = launch.telling_pod() {
+    if let Some(pod) = launch.explaining_pod() {
         state.log_pod = Some(pod.metadata.name.clone());
         state.has_log = pod.has_started();
     }

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_shows_what_it_cuts() {
+    fn a_frame_counts_hidden_lines() {
         let frame = |states: &[(State, Vec<String>)], size| frame(states, Time(1_795_676_400), size, false);
         let lines = frame(&[waiting(64)], (80, 24));
         assert!(lines[0].starts_with("gpt, run mgxbqm: waiting for 43 of 64 workers: 22 Pending"), "{lines:#?}");

@@ -103,14 +103,14 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         screen.notice(&format!("{}: {}; its output follows", job.name, state.message));
     }
     let filter = |line: &str| keeps(line);
-    let (mut looked, mut told) = (Instant::now(), false);
+    let (mut looked, mut is_reported) = (Instant::now(), false);
     loop {
-        if pods.len() > MOST && !told {
+        if pods.len() > MOST && !is_reported {
             screen.notice(&format!(
                 "follows {MOST} of {} pods; select some with --rank, --worker or --failed",
                 pods.len()
             ));
-            told = true;
+            is_reported = true;
         }
         streams.follow(&pods)?;
         if !streams.print(&filter)? {

@@ -200,7 +200,7 @@ fn follow(jobs: &[Job], is_new: bool, screen: &Screen) -> Outcome {
     if ctrlc::set_handler(handler).is_err() {
         screen.notice("Ctrl-C ends this command, and the job continues");
     }
-    let mut told: Vec<String> = vec![String::new(); jobs.len()];
+    let mut printed: Vec<String> = vec![String::new(); jobs.len()];
     let mut streams = Streams::new(&jobs[0].kubectl, vec!["logs".to_owned(), "--follow".to_owned()], 8);
     let (mut looked, mut away): (Option<Instant>, Option<Instant>) = (None, None);
     let mut states: Vec<State> = Vec::new();
@@ -220,11 +220,11 @@ fn follow(jobs: &[Job], is_new: bool, screen: &Screen) -> Outcome {
                     }
                 }
             }
-            for (state, told) in states.iter().zip(&mut told) {
+            for (state, printed) in states.iter().zip(&mut printed) {
                 let gist = state.message.split("; no progress for").next().unwrap_or_default();
-                if gist != told {
+                if gist != printed {
                     screen.notice(&page::sentence(state, now()));
-                    gist.clone_into(told);
+                    gist.clone_into(printed);
                 }
             }
         }
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_apply_would_do() {
+    fn a_dry_run_is_summarised() {
         let text = "configmap/a-current configured (server dry run)\nservice/a unchanged (server dry run)\n\
                     job.batch/a-b-launcher created (server dry run)\nstatefulset.apps/a-b-worker created (server dry run)\n";
         assert_eq!(summary(text), "creates 2 objects; changes configmap/a-current; leaves 1 object unchanged");

@@ -139,10 +139,10 @@ fn watch(
             TextOrJson::Json => format!("{}\n", json!({ "jobs": states })),
             TextOrJson::Text => one_per_line(&states, |state| page::sentence(state, now())),
         };
-        let told = one_per_line(&states, |state| format!("{:?}{}", state.phase, state.message));
-        if told != last {
+        let current = one_per_line(&states, |state| format!("{:?}{}", state.phase, state.message));
+        if current != last {
             output::stdout(&text)?;
-            last = told;
+            last = current;
         }
         if has_ended(&states) {
             return Ok(());

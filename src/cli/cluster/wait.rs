@@ -41,7 +41,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     if args.which.dry_run {
         return output::stdout(&job.kubectl.lines(&[borrowed(&job.get())]));
     }
-    let (began, mut told) = (Instant::now(), String::new());
+    let (began, mut printed) = (Instant::now(), String::new());
     let mut state = job.existing(None, screen)?;
     loop {
         let (sentence, reached) = (page::sentence(&state, now()), reached(&state, args.goal));
@@ -52,9 +52,9 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         if reached == Some(true) {
             return output::stdout(&format!("{sentence}\n"));
         }
-        if state.message != told {
+        if state.message != printed {
             screen.notice(&sentence);
-            told.clone_from(&state.message);
+            printed.clone_from(&state.message);
         }
         if args.timeout.is_some_and(|limit| began.elapsed() >= limit) {
             screen.error(&format!("the time is over: {sentence}"));

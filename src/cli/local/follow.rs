@@ -88,7 +88,7 @@ pub fn follow(job: &Job, report: &Report, folder: &Path, screen: &Screen) -> Out
     match code {
         Some(0) => screen.notice(&format!("{}: trained in {took}; all its processes have ended", report.job)),
         Some(code) => {
-            let logs = keep_logs(job, report, folder)
+            let logs = copy_logs(job, report, folder)
                 .map_or_else(String::new, |logs| format!("; the logs of all pods are in {logs}"));
             screen.notice(&format!("{}: the launcher ended with code {code} after {took}{logs}", report.job));
         }
@@ -150,7 +150,7 @@ fn last_line(path: &Path) -> String {
 }
 
 /// Copies the logs of all pods to a folder that stays.
-fn keep_logs(job: &Job, report: &Report, folder: &Path) -> Option<String> {
+fn copy_logs(job: &Job, report: &Report, folder: &Path) -> Option<String> {
     let target = seed::state(&format!("local/logs/{}-{}", report.job, report.run))?;
     fs::create_dir_all(&target).ok()?;
     for pod in &job.pods {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::pods::Job;
 use crate::cli::environment;
-use crate::cli::program::{Answer, ask};
+use crate::cli::program::{Answer, output_of};
 
 /// The folders of programs for administrators, which are not in the PATH of every user.
 const SYSTEM: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
@@ -44,7 +44,7 @@ fn namespaces() -> Result<(), String> {
     let script = "mount -t tmpfs x /tmp && exec unshare --user --map-user=65532 --map-group=65532 true";
     let outer = "--user --map-root-user --mount --pid --fork --kill-child --mount-proc /bin/sh -c";
     let args: Vec<&str> = outer.split(' ').chain([script]).collect();
-    let why = match ask("unshare", &args) {
+    let why = match output_of("unshare", &args) {
         Answer::Output(_) => return Ok(()),
         Answer::Failed(why) => why,
         Answer::Missing => "it is not in PATH".to_owned(),

@@ -36,17 +36,17 @@ impl RunFolder<'_> {
             let _ = writeln!(hosts, "{} {}", pod.address, pod.names.join(" "));
         }
         save(&self.path.join("hosts"), hosts.as_bytes())?;
-        let mut told = BTreeMap::new();
+        let mut kept_folders = BTreeMap::new();
         for pod in &self.job.pods {
-            self.pod(pod, &mut told)?;
+            self.pod(pod, &mut kept_folders)?;
         }
-        for (path, folder) in told {
+        for (path, folder) in kept_folders {
             self.screen.notice(&format!("{path} is the folder {folder}, which stays"));
         }
         Ok(())
     }
 
-    fn pod(&self, pod: &Pod, told: &mut BTreeMap<String, String>) -> Outcome {
+    fn pod(&self, pod: &Pod, kept_folders: &mut BTreeMap<String, String>) -> Outcome {
         let here = self.path.join("pods").join(&pod.name);
         make(&here.join("root"))?;
         save(&here.join("hostname"), pod.name.as_bytes())?;
@@ -79,7 +79,7 @@ impl RunFolder<'_> {
             self.container(container, &here.join(format!("containers/{number}")), &sources)?;
             for mount in &container.mounts {
                 if let Some(Volume::Kept(_)) = pod.volumes.get(&mount.volume) {
-                    told.insert(mount.path.clone(), sources[mount.volume.as_str()].display().to_string());
+                    kept_folders.insert(mount.path.clone(), sources[mount.volume.as_str()].display().to_string());
                 }
             }
         }

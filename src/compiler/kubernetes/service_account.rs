@@ -56,7 +56,7 @@ struct Subject<'a> {
 }
 
 /// Whether the ServiceAccount, the Role and the RoleBinding are rendered.
-pub fn wanted(plan: &Plan) -> bool {
+pub fn is_needed(plan: &Plan) -> bool {
     plan.own_job().is_some() && plan.spec.security.service_account.is_none()
 }
 
@@ -128,7 +128,7 @@ pub fn cluster_role(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
         metadata.labels.set(NAMESPACE, namespace(plan));
         metadata
     };
-    let objects = (wanted(plan) && plan.reads_nodes()).then(|| {
+    let objects = (is_needed(plan) && plan.reads_nodes()).then(|| {
         let rule = Rule { api_groups: [""], resources: ["nodes"], resource_names: Vec::new(), verbs: &["get"] };
         let role_ref = RoleRef { api_group: "rbac.authorization.k8s.io", kind: "ClusterRole", name: name().into() };
         [

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn every_list_merges_as_the_types_of_kubernetes_say() {
+    fn lists_merge_as_in_the_types_of_kubernetes() {
         let pod_lists = [
             ("initContainers", "name"),
             ("volumes", "name"),

@@ -253,7 +253,7 @@ fn only_a_rank_order_of_node_labels_reads_nodes() {
 }
 
 #[test]
-fn workers_get_their_claims_and_the_launcher_gets_none() {
+fn only_workers_get_claims() {
     let objects = objects(spec(claims));
     let template = find(&objects, "ResourceClaimTemplate");
     let run = &template["metadata"]["labels"][meta::RUN];
@@ -519,7 +519,7 @@ fn each_pod_mounts_only_its_own_keys() {
 
 /// Checks the rules of the restricted Pod Security Standard that a rendered pod could violate.
 #[test]
-fn restricted_pods_meet_the_restricted_level() {
+fn restricted_pods_pass_the_restricted_level() {
     const VOLUMES: [&str; 5] = ["configMap", "emptyDir", "projected", "secret", "persistentVolumeClaim"];
     let allowed = |objects: Vec<Json>| {
         for pod in objects.iter().filter_map(|object| object.pointer("/spec/template/spec")) {

@@ -14,7 +14,7 @@ const LARGEST: usize = 64 << 10;
 
 /// Returns the document of a job, after overlays and settings, as the rendered objects keep it. `spec` is the result of
 /// reading the document. Annotations with which tools track a resource are left out.
-pub fn kept(document: &Node, spec: &Spec) -> Document {
+pub fn stored_document(document: &Node, spec: &Spec) -> Document {
     if has_secret("", document) {
         return Document::Omitted("a value of the spec looks like a secret");
     }

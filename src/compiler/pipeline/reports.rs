@@ -1,5 +1,5 @@
-//! Describes the jobs of a stream ([`reports`]), the facts for the timelines of their runs ([`lives`]), and the effect
-//! of a changed spec on running jobs ([`changes`]).
+//! Describes the jobs of a stream ([`reports`]), the facts for the timelines of their runs ([`timeline_facts`]), and
+//! the effect of a changed spec on running jobs ([`changes`]).
 
 use super::{plans, render};
 use crate::api::{Inputs, Reports, Text};
@@ -45,7 +45,7 @@ pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
 /// let timeline = Timeline::new(&lives[0], Scenario::WorkerNode);
 /// assert_eq!(timeline.headline, "A node fails: the ranks run again within 55 s.");
 /// ```
-pub fn lives(text: &Text, inputs: &Inputs) -> Result<Vec<Facts>, Problems> {
+pub fn timeline_facts(text: &Text, inputs: &Inputs) -> Result<Vec<Facts>, Problems> {
     Ok(plans_of(text, inputs)?.iter().filter_map(Facts::of).collect())
 }
 

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_compiler_reports_is_found() {
+    fn secrets_that_the_compiler_reports_are_found() {
         let key = "AWS_SECRET_ACCESS_KEY: wJalrXUtnFEMI/K7MDENG";
         assert_eq!(found(&format!("kind: TrainingJob\nspec:\n  env:\n    {key}\n")).len(), 1);
         // While a line is being written, the document cannot be parsed.

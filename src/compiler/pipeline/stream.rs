@@ -205,7 +205,7 @@ impl<'a> Stream<'a> {
         }
         let source_comment = recognise::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
         let (name, patches) = (name(&document), patches::patch_nodes(&document));
-        let kept = document::kept(&document, &spec);
+        let kept = document::stored_document(&document, &spec);
         Some(Job {
             piece,
             name,

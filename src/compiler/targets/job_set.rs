@@ -2,7 +2,9 @@
 //! Job that launches, and then stops the other Jobs, so the launcher needs no permission to do so.
 
 use super::Target;
-use super::refusal::{refuse_growth, refuse_keep, refuse_native_gang, refuse_spares, refuse_worker_claims, report};
+use super::refusal::{
+    refuse_growth, refuse_keep_workers, refuse_native_gang, refuse_spares, refuse_worker_claims, report,
+};
 use crate::job::Case;
 use crate::job::target::{Facts, JOB_POD, NameParts};
 use crate::problem::Problem;
@@ -47,7 +49,7 @@ impl Target for JobSet {
         report(
             vec![
                 refuse_worker_claims(case, "a JobSet"),
-                refuse_keep(case, "a JobSet"),
+                refuse_keep_workers(case, "a JobSet"),
                 refuse_spares(case, "a JobSet"),
                 refuse_growth(case, "a JobSet"),
                 refuse_native_gang(case, "a JobSet"),

@@ -37,7 +37,7 @@ pub fn refuse_worker_claims(case: &Case<'_>, target: &str) -> Refusal {
 }
 
 /// Refuses `lifecycle.keepWorkers`, for targets that always stop the workers with the launcher.
-pub fn refuse_keep(case: &Case<'_>, target: &str) -> Refusal {
+pub fn refuse_keep_workers(case: &Case<'_>, target: &str) -> Refusal {
     let keeps = field!(case.lifecycle.keep_workers);
     (
         keeps.filter(|at| at.value).map(|at| at.span),

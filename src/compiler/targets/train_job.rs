@@ -6,7 +6,9 @@
 //! TrainJobs of the namespace. So [`mark_as_trainer`] sets both on the pod that launches.
 
 use super::Target;
-use super::refusal::{refuse_growth, refuse_keep, refuse_native_gang, refuse_spares, refuse_worker_claims, report};
+use super::refusal::{
+    refuse_growth, refuse_keep_workers, refuse_native_gang, refuse_spares, refuse_worker_claims, report,
+};
 use crate::job::target::Facts;
 use crate::job::{Case, field, key};
 use crate::plan::Shape;
@@ -53,7 +55,7 @@ impl Target for TrainJob {
         report(
             vec![
                 refuse_worker_claims(case, "a TrainJob"),
-                refuse_keep(case, "a TrainJob"),
+                refuse_keep_workers(case, "a TrainJob"),
                 refuse_spares(case, "a TrainJob"),
                 refuse_growth(case, "a TrainJob"),
                 refuse_native_gang(case, "a TrainJob"),

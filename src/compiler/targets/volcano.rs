@@ -3,7 +3,7 @@
 
 use super::Target;
 use super::refusal::{
-    refuse_keep, refuse_native_gang, refuse_spares, refuse_too_many_workers, refuse_worker_claims, report,
+    refuse_keep_workers, refuse_native_gang, refuse_spares, refuse_too_many_workers, refuse_worker_claims, report,
 };
 use crate::job::target::Facts;
 use crate::job::valid::Gang;
@@ -47,7 +47,7 @@ impl Target for Volcano {
         report(
             vec![
                 refuse_worker_claims(case, "a Volcano Job"),
-                refuse_keep(case, "a Volcano Job"),
+                refuse_keep_workers(case, "a Volcano Job"),
                 refuse_spares(case, "a Volcano Job"),
                 refuse_native_gang(case, "a Volcano Job"),
                 (

@@ -8,7 +8,7 @@ use super::times::{Time, seconds};
 use super::{Kind, Pods, State, duration};
 
 /// Nothing fails.
-pub fn nothing(story: &mut Story) {
+pub fn no_fault(story: &mut Story) {
     story.start();
     let facts = story.facts;
     if facts.interactive {

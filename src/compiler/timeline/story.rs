@@ -143,7 +143,7 @@ impl<'a> Story<'a> {
     }
 
     /// The number of workers that an attempt needs, as a number and as the phrase in the log.
-    fn wanted(&self) -> (u32, String) {
+    fn needed_workers(&self) -> (u32, String) {
         match self.facts.min_workers {
             Some(least) => (least, format!("at least {least} workers")),
             None => (self.facts.workers, format!("{} workers", self.facts.workers)),
@@ -151,11 +151,11 @@ impl<'a> Story<'a> {
     }
 
     pub fn answer(&self, up: u32, after: u64) -> String {
-        format!("{up} of {} answer after {after} s", self.wanted().1)
+        format!("{up} of {} answer after {after} s", self.needed_workers().1)
     }
 
     pub fn waiting(&self, up: u32, missing: &str) -> String {
-        format!("{up} of {} answer; waiting for {missing}", self.wanted().1)
+        format!("{up} of {} answer; waiting for {missing}", self.needed_workers().1)
     }
 
     pub fn launching(&self) -> String {
@@ -203,7 +203,7 @@ impl<'a> Story<'a> {
             named(facts.start_timeout, "lifecycle.startTimeout")
         );
         let started = super::times::seconds("start");
-        let (needed, _) = self.wanted();
+        let (needed, _) = self.needed_workers();
         // In an Indexed Job, pod 0 itself looks for the other pods, so the list of missing pods begins with pod 1.
         let from = u32::from(!self.has_launcher());
         let names: Vec<_> = (from..facts.workers.min(from + 2)).map(|index| self.host(index)).collect();

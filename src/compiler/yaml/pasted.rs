@@ -154,12 +154,12 @@ mod tests {
         SPEC.lines().enumerate().map(|(index, text)| line(index + 1, text) + "\n").collect()
     }
 
-    fn what(text: &str) -> &'static str {
+    fn kind_of(text: &str) -> &'static str {
         find_sign(text).map_or("", |sign| sign.what)
     }
 
     #[test]
-    fn texts_from_elsewhere_are_recognised() {
+    fn copied_texts_are_recognised() {
         for (text, expected) in [
             (each(|_, line| format!("+{line}")), "a diff"),
             (each(|_, line| format!("-{line}")), "a diff"),
@@ -182,7 +182,7 @@ mod tests {
             ("NAME    READY   STATUS\nmnist   1/1   Running\n".to_owned(), "a table of kubectl"),
             ("kind=TrainingJob\nname=mnist\n".to_owned(), "a text with `=` between keys and values"),
         ] {
-            assert_eq!(what(&text), expected, "{text}");
+            assert_eq!(kind_of(&text), expected, "{text}");
         }
     }
 
@@ -195,7 +195,7 @@ mod tests {
         for text in
             [SPEC, "", &commented, &code, list, numbers, "---\na: 1\n---\nb: 2\n", "{\"a\": \"// b\"}\n", "hello\n"]
         {
-            assert_eq!(what(text), "", "{text}");
+            assert_eq!(kind_of(text), "", "{text}");
         }
     }
 }

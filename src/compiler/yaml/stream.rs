@@ -18,7 +18,7 @@ pub struct Piece {
     /// The text of the document: from after its `---` to the next marker.
     pub body: Range<usize>,
     /// Whether a `---` precedes the document.
-    pub marked: bool,
+    pub is_marked: bool,
 }
 
 /// Splits a stream at the lines that are document markers. The bytes outside the bodies are markers or a byte order mark.
@@ -26,13 +26,13 @@ pub fn pieces(text: &str) -> Vec<Piece> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut body = bom_len(bytes);
-    let mut marked = false;
+    let mut is_marked = false;
     for marker in markers(bytes) {
-        found.push(Piece { body: body..marker, marked });
+        found.push(Piece { body: body..marker, is_marked });
         body = body_start(bytes, marker);
-        marked = bytes[marker] == b'-';
+        is_marked = bytes[marker] == b'-';
     }
-    found.push(Piece { body: body..text.len(), marked });
+    found.push(Piece { body: body..text.len(), is_marked });
     found
 }
 

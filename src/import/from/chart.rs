@@ -65,21 +65,21 @@ fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>
     let worker = image(values, "worker", own);
     let other = image(values, leader, own);
     context.image(&worker, "worker.image");
-    for (who, to) in [("worker", field::IMAGE), (leader, field::LAUNCHER_IMAGE)] {
-        let Some(node) = values.get(who).and_then(|node| node.get("image")) else { continue };
-        let same = who == "worker" || other == worker;
+    for (component, to) in [("worker", field::IMAGE), (leader, field::LAUNCHER_IMAGE)] {
+        let Some(node) = values.get(component).and_then(|node| node.get("image")) else { continue };
+        let same = component == "worker" || other == worker;
         if let Some(policy) = node.get("pullPolicy") {
-            pull_policy(policy, who == "worker", context);
+            pull_policy(policy, component == "worker", context);
         }
         if let Some(digest) = node.get("digest").filter(|_| context.options.image.is_none()) {
-            self::digest(digest, who == "worker", context);
+            self::digest(digest, component == "worker", context);
         }
         if context.options.image.is_some() {
             context.changed(node, field::IMAGE, "`--image` replaces it");
         } else if same {
             context.kept(node, field::IMAGE);
         } else {
-            context.spec.put(to, &*other, &format!("{who}.image"));
+            context.spec.put(to, &*other, &format!("{component}.image"));
             context.kept(node, to);
         }
     }
@@ -88,8 +88,8 @@ fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>
     }
 }
 
-fn image(values: &Node, who: &str, (repository, tag): (&str, &str)) -> String {
-    let node = values.get(who).and_then(|node| node.get("image"));
+fn image(values: &Node, component: &str, (repository, tag): (&str, &str)) -> String {
+    let node = values.get(component).and_then(|node| node.get("image"));
     // Some files have the whole name of the image in one field.
     if let Some(whole) = node.and_then(text) {
         return whole;
@@ -159,7 +159,7 @@ fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>
         let span = args.items().first().map_or(args.span, |first| first.span);
         launch::line(context, &line, &Place { path: format!("{leader}.args"), span }, world);
         let to = "spec.command spec.launcher";
-        let how = launch::became(context);
+        let how = launch::launcher_note(context);
         context.changed(args, to, how);
     } else {
         let why = format!(

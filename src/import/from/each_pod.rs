@@ -85,7 +85,7 @@ pub fn command(context: &mut Context<'_>, words: Words<'_>, from: &str, world: &
     };
     each_pod::line(context, &line, &Place { path: from.to_owned(), span: first.span }, world, start);
     let is_plain = is_plain(context);
-    let how = launch::became(context);
+    let how = launch::launcher_note(context);
     for node in parts.into_iter().flatten() {
         match is_plain {
             true => context.kept(node, field::COMMAND),

@@ -268,11 +268,11 @@ fn stores(node: Option<&Node>, context: &mut Context<'_>) {
 
 fn bucket(store: &Node, context: &mut Context<'_>) {
     let connection = store.get("connection");
-    let said = |name: &str| connection.and_then(|node| node.get(name));
-    let read = |name: &str| said(name).and_then(text).filter(|text| !text.is_empty());
+    let setting = |name: &str| connection.and_then(|node| node.get(name));
+    let read = |name: &str| setting(name).and_then(text).filter(|text| !text.is_empty());
     let host = read("type").as_deref() == Some("host_mount")
         || store.get("type").and_then(text).as_deref() == Some("mount_volume");
-    if let (false, Some(url), Some(node)) = (host, read("auth_url"), said("auth_url"))
+    if let (false, Some(url), Some(node)) = (host, read("auth_url"), setting("auth_url"))
         && !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme))
     {
         context.refuse(node, "a URL such as http://s3.default.svc.cluster.local");

@@ -115,7 +115,7 @@ pub fn read(node: &Node, context: &mut Context<'_>) {
         match role {
             _ if is(main) => {}
             Role::Workers(_) => each_pod::alike(context, &one.pods, &main.pods),
-            _ => fields::beside(context, one, role == Role::Leader, &all),
+            _ => fields::record_other_pods(context, one, role == Role::Leader, &all),
         }
         job(context, one, role);
     }
@@ -154,7 +154,7 @@ fn over_ssh(leader: &Replicated<'_>, workers: &Replicated<'_>, world: &World, co
         words.parts.into_iter().flatten().for_each(|node| context.replaced(node, "`--command` replaces it"));
     } else if let Some((line, first)) = leader.line.as_ref().zip(first) {
         launch::line(context, line, &place(first), world);
-        let how = launch::became(context);
+        let how = launch::launcher_note(context);
         for node in words.parts.into_iter().flatten() {
             context.changed(node, "spec.command spec.launcher", how);
         }

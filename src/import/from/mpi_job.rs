@@ -47,7 +47,7 @@ impl<'n> Replica<'n> {
 
 /// Imports the job.
 pub fn read(job: &Node, context: &mut Context<'_>) {
-    if let Some(node) = job.get("apiVersion").filter(|node| !text(node).is_some_and(|text| known(&text))) {
+    if let Some(node) = job.get("apiVersion").filter(|node| !text(node).is_some_and(|text| is_known_version(&text))) {
         let message = format!("an MPIJob of `apiVersion: {}` cannot be imported", text(node).unwrap_or_default());
         return context.refuse_at(
             node.span,
@@ -95,7 +95,7 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
             }
             container::pod(context, pod, replica.container, leads);
         }
-        around(replica.spec, context, leads);
+        import_replica_spec(replica.spec, context, leads);
     }
     names::put(gone, context);
     manifest::rest(job, context);
@@ -104,7 +104,7 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
 }
 
 /// Whether the MPIJobs of an API version have `mpiReplicaSpecs` with a launcher and workers.
-fn known(version: &str) -> bool {
+fn is_known_version(version: &str) -> bool {
     let ours = version.strip_prefix("kubeflow.org/");
     ours.is_some_and(|version| ["v1alpha2", "v1", "v2beta1"].contains(&version))
 }
@@ -162,7 +162,7 @@ fn images(launcher: &Replica<'_>, worker: &Replica<'_>, context: &mut Context<'_
 }
 
 /// Imports the fields of a replica spec except the pod spec. `leads` is true for the replica spec of the launcher.
-fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
+fn import_replica_spec(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
     let get = |key: &str| spec.and_then(|spec| spec.get(key));
     let lacks_pod = no_launcher_pod(context).filter(|_| leads);
     if let Some(node) = get("replicas") {

@@ -24,7 +24,7 @@ const DATA: &str = "/kubeflow/openmpi/data";
 pub fn read(params: &Node, context: &mut Context<'_>) {
     for entry in params.entries() {
         if let Some(command) = entry.key.strip_prefix(COMMAND) {
-            beside(command, &entry.value, context);
+            report_other_command(command, &entry.value, context);
             continue;
         }
         let bare = entry.value.entries().is_empty() && entry.value.items().is_empty();
@@ -67,7 +67,7 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
 }
 
 /// Records the outcome of a command between the `ks` lines that sets no parameter of the component.
-fn beside(command: &str, node: &Node, context: &mut Context<'_>) {
+fn report_other_command(command: &str, node: &Node, context: &mut Context<'_>) {
     let words: Vec<&str> = command.split_whitespace().collect();
     let is_of_keys = command.contains("ssh-keygen") || words.starts_with(&["kubectl"]) && words.contains(&"secret");
     match words.as_slice() {
@@ -132,7 +132,7 @@ fn command(exec: Option<&Node>, world: &World, context: &mut Context<'_>) {
             let line = text(node).unwrap_or_default();
             launch::line(context, &line, &Place { path: "exec".to_owned(), span: node.span }, world);
             let to = "spec.command spec.launcher";
-            let how = launch::became(context);
+            let how = launch::launcher_note(context);
             context.changed(node, to, how);
         }
         (None, None) => {

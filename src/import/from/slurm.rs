@@ -74,7 +74,7 @@ impl Setup {
 }
 
 /// An outcome: the row of a line or an option in the report, the verdict, the fields of the spec, and a note.
-type Said = (usize, Verdict, String, String);
+type RowOutcome = (usize, Verdict, String, String);
 
 /// The state of an import before the options of the srun that starts the ranks are read. See
 /// [`Script::forget_step`](verbatim).
@@ -83,7 +83,7 @@ struct BeforeStep {
     nodes: Vec<usize>,
     tasks: Vec<usize>,
     /// The number of outcomes that were recorded, and the number of rows.
-    said: usize,
+    outcomes: usize,
     rows: usize,
 }
 
@@ -101,8 +101,8 @@ struct Script<'t, 'd, 'o> {
     variables: Vec<(String, String)>,
     /// Variables that hold several words of the line that starts the ranks. In `texts`, other variables in a value are
     /// replaced by their values; in `written`, a value is as in the script.
-    texts: launch_pieces::Known,
-    written: launch_pieces::Known,
+    texts: launch_pieces::Variables,
+    written: launch_pieces::Variables,
     /// Options of sbatch, and their rows.
     args: Vec<(String, usize)>,
     /// Options with which Slurm gave each task its own GPUs, their places and rows.
@@ -113,13 +113,13 @@ struct Script<'t, 'd, 'o> {
     /// The line that starts the ranks, as in the script, but without the words that cannot be imported.
     launch_text: String,
     /// Whether any line of the script starts ranks with a launcher.
-    starts: bool,
+    has_launcher: bool,
     /// Whether the whole script is the command of the new job.
-    stands: bool,
+    is_verbatim: bool,
     /// Whether torchrun starts the ranks of the new job, although srun starts them in the script.
     by_agents: bool,
     /// Why the whole script has to be the command.
-    whole: Option<String>,
+    verbatim_reason: Option<String>,
     /// The first value of the job array, the second one, and the row of the option.
     array: Option<(String, Option<String>, usize)>,
     /// How many jobs of the array may run at a time: the number after `%`.
@@ -145,7 +145,7 @@ struct Script<'t, 'd, 'o> {
     parts: &'t [Part],
     /// For each part of the script that has a row: the byte offset of the part, and the row.
     rows: Vec<(usize, usize)>,
-    said: Vec<Said>,
+    outcomes: Vec<RowOutcome>,
 }
 
 /// Imports a script.
@@ -170,20 +170,20 @@ pub fn read(text: &str, span: Span, context: &mut Context<'_>) {
         setup: Vec::new(),
         env: Vec::new(),
         variables: Vec::new(),
-        texts: launch_pieces::Known::new(),
-        written: launch_pieces::Known::new(),
+        texts: launch_pieces::Variables::new(),
+        written: launch_pieces::Variables::new(),
         args: Vec::new(),
         bound: Vec::new(),
         image: None,
         launch: None,
         launch_text: String::new(),
-        starts: parts.iter().any(|part| {
+        has_launcher: parts.iter().any(|part| {
             let kind = if plain(part) { classify::kind(&text[part.place.clone()]) } else { Kind::Other };
-            matches!(kind, Kind::Launch(launch) if !launch.alone)
+            matches!(kind, Kind::Launch(launch) if !launch.is_without_launcher)
         }),
-        stands: false,
+        is_verbatim: false,
         by_agents: false,
-        whole: None,
+        verbatim_reason: None,
         array: None,
         array_limit: None,
         traps: Vec::new(),
@@ -198,7 +198,7 @@ pub fn read(text: &str, span: Span, context: &mut Context<'_>) {
         changing: changing(text, &parts),
         parts: &parts,
         rows: Vec::new(),
-        said: Vec::new(),
+        outcomes: Vec::new(),
     };
     let mut rest = parts.iter();
     while let Some(part) = rest.next() {
@@ -248,7 +248,7 @@ impl Script<'_, '_, '_> {
 
     /// Records the outcome of a row. A later outcome replaces an earlier one.
     fn settle(&mut self, row: usize, verdict: Verdict, to: &str, how: &str) {
-        self.said.push((row, verdict, to.to_owned(), how.to_owned()));
+        self.outcomes.push((row, verdict, to.to_owned(), how.to_owned()));
     }
 
     /// Records that the new spec has the same meaning as a row.
@@ -277,7 +277,9 @@ impl Script<'_, '_, '_> {
         let text = self.text[part.place.clone()].to_owned();
         let span = self.at(part);
         match &part.kind {
-            script::Kind::Directive(words) => self.given(words.as_deref().unwrap_or_default(), "#SBATCH ", span),
+            script::Kind::Directive(words) => {
+                self.apply_options(words.as_deref().unwrap_or_default(), "#SBATCH ", span)
+            }
             script::Kind::Late => {
                 let row = self.row(&text, span);
                 self.lost(row, "sbatch ignores it after the first command; move it up if you need it");
@@ -299,7 +301,7 @@ impl Script<'_, '_, '_> {
                 if secrets::assigns_secret(&text) {
                     self.refuse_secret(span);
                 }
-                self.whole(&format!("the importer does not understand line {}", self.line()));
+                self.require_verbatim(&format!("the importer does not understand line {}", self.line()));
             }
             script::Kind::Command => return self.command(&text, span, simple),
         }

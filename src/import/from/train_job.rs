@@ -161,7 +161,7 @@ fn over_ssh(words: Words<'_>, world: &World, context: &mut Context<'_>) {
         return context.refuse_at(context.whole, "the command of the launcher is not in the file", hint);
     };
     launch::line(context, &line, &Place { path: NAME.to_owned(), span: first.span }, world);
-    let how = launch::became(context);
+    let how = launch::launcher_note(context);
     parts.for_each(|node| context.changed(node, "spec.command spec.launcher", how));
 }
 

@@ -40,10 +40,10 @@ pub struct Launch {
     /// Environment variables of the ranks.
     pub env: Vec<(String, String)>,
     /// Whether a script discovers the hosts.
-    pub discovers: bool,
-    /// Whether the program is a Python module (`module`), and whether it is started without Python (`whole`).
-    pub module: bool,
-    pub whole: bool,
+    pub discovers_hosts: bool,
+    /// Whether the program is a Python module, and whether it is started without Python.
+    pub is_module: bool,
+    pub without_python: bool,
     /// Options that stay options of the launcher.
     pub args: Vec<String>,
     /// The program of the ranks: words, or text for `bash -c`.
@@ -114,8 +114,9 @@ pub fn read(line: &str) -> Line {
 
 /// Returns the number of words before the launcher: assignments, `exec`, `time`, `nohup`, `env`.
 fn prefix(words: &[Word]) -> usize {
-    let said = |word: &&Word| word.assignment().is_some() || ["exec", "time", "nohup", "env"].contains(&&*word.text);
-    words.iter().take_while(said).count()
+    let is_prefix =
+        |word: &&Word| word.assignment().is_some() || ["exec", "time", "nohup", "env"].contains(&&*word.text);
+    words.iter().take_while(is_prefix).count()
 }
 
 /// Whether a text begins with a launcher.
@@ -126,7 +127,7 @@ pub fn starts_launcher(text: &str) -> bool {
 impl Launch {
     /// Whether the launcher starts ranks on other hosts, by itself or because of its options.
     pub fn finds_hosts(&self) -> bool {
-        let told = |note: &Note| {
+        let is_list_of_hosts = |note: &Note| {
             let name = note.option.split(' ').next().unwrap_or_default().trim_start_matches('-');
             ["H", "host", "hosts", "hostfile"].contains(&name)
         };
@@ -134,7 +135,7 @@ impl Launch {
             _ if self.local.is_some() => false,
             "mpirun" => true,
             "torchrun" => false,
-            _ => self.discovers || self.notes.iter().any(told),
+            _ => self.discovers_hosts || self.notes.iter().any(is_list_of_hosts),
         }
     }
 
@@ -171,10 +172,10 @@ impl Launch {
     /// Adds `python -u` to the program. torchrun, deepspeed and accelerate add it themselves, but `spec.command` must
     /// contain the interpreter.
     fn python(&self, program: Json) -> Json {
-        if self.whole || !matches!(self.kind, "torchrun" | "deepspeed" | "accelerate") {
+        if self.without_python || !matches!(self.kind, "torchrun" | "deepspeed" | "accelerate") {
             return program;
         }
-        let before: &[&str] = if self.module { &["python", "-u", "-m"] } else { &["python", "-u"] };
+        let before: &[&str] = if self.is_module { &["python", "-u", "-m"] } else { &["python", "-u"] };
         match program {
             Json::Array(words) => before.iter().map(|word| Json::from(*word)).chain(words).collect(),
             Json::String(text) => Json::from(format!("{} {text}", before.join(" "))),
@@ -201,14 +202,14 @@ impl Launch {
             return Err(format!("`{}` needs a shell", value.text));
         }
         let values: Vec<&str> = inline.into_iter().chain(values.iter().map(|value| value.text.as_str())).collect();
-        let said = std::iter::once(if inline.is_some() { name } else { &*word.text }).chain(values.iter().copied());
-        let said: Vec<&str> = said.collect();
-        self.apply(meaning, &values, &said, &word.text)?;
+        let written = std::iter::once(if inline.is_some() { name } else { &*word.text }).chain(values.iter().copied());
+        let written: Vec<&str> = written.collect();
+        self.apply(meaning, &values, &written, &word.text)?;
         Ok(rest)
     }
 
-    fn apply(&mut self, meaning: Meaning, values: &[&str], said: &[&str], word: &str) -> Result<(), String> {
-        let option = said.join(" ");
+    fn apply(&mut self, meaning: Meaning, values: &[&str], written: &[&str], word: &str) -> Result<(), String> {
+        let option = written.join(" ");
         let first = values.first().copied().unwrap_or_default();
         let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{option}` is not a number"));
         let (verdict, to, why) = match meaning {
@@ -249,26 +250,26 @@ impl Launch {
                 (Verdict::Kept, field::ENV, "")
             }
             Meaning::Discovery => {
-                self.discovers = true;
+                self.discovers_hosts = true;
                 (Verdict::Kept, field::ELASTIC, "khorovod's own script lists the workers, without kubectl")
             }
             Meaning::Module => {
-                self.module = true;
+                self.is_module = true;
                 (Verdict::Kept, field::COMMAND, "")
             }
             Meaning::Whole => {
-                self.whole = true;
+                self.without_python = true;
                 (Verdict::Kept, field::COMMAND, "")
             }
             Meaning::Export => self.export(first),
-            Meaning::MapBy => self.map_by(first, said)?,
+            Meaning::MapBy => self.map_by(first, written)?,
             Meaning::Mca => self.mca(values),
             Meaning::MpiArgs => return self.mpi_args(first, &option),
             Meaning::Ours(why) => (Verdict::Kept, "", why),
             Meaning::Gone(why) => (Verdict::Lost, "", why),
             Meaning::Stays => {
-                let whole = word.starts_with("--") && word.contains('=');
-                self.args.extend(if whole { vec![word.to_owned()] } else { owned(said) });
+                let has_value = word.starts_with("--") && word.contains('=');
+                self.args.extend(if has_value { vec![word.to_owned()] } else { owned(written) });
                 (Verdict::Kept, field::LAUNCHER_ARGS, "")
             }
         };
@@ -303,16 +304,16 @@ impl Launch {
     }
 
     /// Reads `--map-by ppr:4:node`. Other values stay options of mpirun.
-    fn map_by(&mut self, value: &str, said: &[&str]) -> Result<(Verdict, &'static str, &'static str), String> {
+    fn map_by(&mut self, value: &str, written: &[&str]) -> Result<(Verdict, &'static str, &'static str), String> {
         let each = value.strip_prefix("ppr:").and_then(|rest| rest.split_once(':'));
         let Some((count, "node")) = each.map(|(count, rest)| (count, rest.split(':').next().unwrap_or_default()))
         else {
-            self.args.extend(owned(said));
+            self.args.extend(owned(written));
             return Ok((Verdict::Kept, field::LAUNCHER_ARGS, ""));
         };
         self.per_host = Some(count.parse().map_err(|_| format!("`{value}` has no number of ranks"))?);
         if value.matches(':').count() > 2 {
-            self.args.extend(owned(said));
+            self.args.extend(owned(written));
             return Ok((Verdict::Kept, "spec.workers.slotsPerWorker spec.launcher.args", ""));
         }
         Ok((Verdict::Kept, field::WORKERS_SLOTS_PER_WORKER, ""))
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_within_a_line_is_told_from_none() {
+    fn launches_within_a_line_are_found() {
         for (line, part) in [
             ("timeout 3600 mpirun -np 2 ./a", true),
             ("bash -lc 'mpirun -np 2 ./a'", true),
@@ -422,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_runs_as_it_stands() {
+    fn lines_that_are_not_understood_run_unchanged() {
         for line in [
             "python train.py",
             "mpirun --no-such-option 3 python train.py",

@@ -93,7 +93,7 @@ fn find(text: &str, variables: &[(String, String)]) -> Result<Option<(Range<usiz
             if more.is_empty() { "it is in a loop, a condition or a function" } else { "it starts several" }.to_owned()
         );
     };
-    if statement.background {
+    if statement.is_background {
         return Err("it runs in the background".to_owned());
     }
     let mut known = variables.to_vec();

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_told_from_other_words() {
+    fn files_are_distinguished_from_other_words() {
         let text = "python3 train.py --data /scratch/me/imagenet --ckpt=/home/me/ckpt --url https://a.b/c.py\n# /not/this\n\
                     ./run.sh -c 'conf/a.yaml' /usr/bin/env /dev/shm/x /opt/x /tmp/$USER --ext=.py s3://bucket/x \
                     $(dirname $0)/.. $(pwd)/b.txt \"$ROOT\"/c.txt (cd /work/x) /optional";
@@ -73,8 +73,8 @@ mod tests {
         let defaults = words(": \"${APPS:=/fsx/apps}\" ${DATA:-/data} ${ROOT}/a.py");
         let of_defaults: Vec<_> = defaults.iter().filter(|word| is_on_nodes(word)).collect();
         assert_eq!(of_defaults, ["/fsx/apps", "/data"]);
-        let wanted =
+        let expected =
             ["train.py", "/scratch/me/imagenet", "/home/me/ckpt", "./run.sh", "conf/a.yaml", "/work/x", "/optional"];
-        assert_eq!(found, wanted);
+        assert_eq!(found, expected);
     }
 }

@@ -58,7 +58,7 @@ impl Meaning {
 }
 
 /// An option: its names, the number of words that follow it (none after `--option=value`), and its meaning.
-type Known = Row<usize, Meaning>;
+type OptionRow = Row<usize, Meaning>;
 
 pub const BY_WORKERS: &str = "khorovod writes the hostfile from spec.workers";
 const HOSTFILE: Meaning = Ours(BY_WORKERS);
@@ -67,7 +67,7 @@ const NO_ROOT: Meaning =
 const OWN_SSH: Meaning = Gone("khorovod configures ssh itself and verifies host keys; its port is spec.ssh.port");
 
 /// Options of mpirun and mpiexec of Open MPI, MPICH and Intel MPI, which accept one dash or two.
-const MPIRUN: &[Known] = &[
+const MPIRUN: &[OptionRow] = &[
     ("np n c", 1, Ranks),
     ("N npernode ppn perhost ranks-per-proc", 1, PerHost),
     ("hostfile machinefile default-hostfile f", 1, HOSTFILE),
@@ -90,7 +90,7 @@ const MPIRUN: &[Known] = &[
     ("bind-to rank-by output-filename output display iface report-uri tune am timeout pmixmca prtemca", 1, Stays),
 ];
 
-const HOROVODRUN: &[Known] = &[
+const HOROVODRUN: &[OptionRow] = &[
     ("-np -n --num-proc", 1, Ranks),
     ("--min-np --min-num-proc", 1, MinRanks),
     ("--max-np --max-num-proc", 1, MaxRanks),
@@ -117,7 +117,7 @@ const HOROVODRUN: &[Known] = &[
     ("--stall-check-warning-time-seconds --stall-check-shutdown-time-seconds", 1, Stays),
 ];
 
-const TORCHRUN: &[Known] = &[
+const TORCHRUN: &[OptionRow] = &[
     ("--nnodes --nnode", 1, Hosts),
     ("--nproc-per-node", 1, PerHost),
     ("--max-restarts", 1, Field(field::LIFECYCLE_RETRIES, number)),
@@ -132,7 +132,7 @@ const TORCHRUN: &[Known] = &[
 const RENDEZVOUS: Meaning = Ours("khorovod sets up the rendezvous");
 
 /// Options of accelerate, which starts torchrun and passes settings to the program by environment variables.
-const ACCELERATE: &[Known] = &[
+const ACCELERATE: &[OptionRow] = &[
     ("--num-processes", 1, Ranks),
     ("--num-machines", 1, Hosts),
     ("--machine-rank --main-process-ip --main-process-port --rdzv-backend --rdzv-conf", 1, RENDEZVOUS),
@@ -148,7 +148,7 @@ const ACCELERATE: &[Known] = &[
 ];
 const ROLE: Meaning = Ours("it is used only in torchrun's own log lines");
 
-const DEEPSPEED: &[Known] = &[
+const DEEPSPEED: &[OptionRow] = &[
     ("-H --hostfile", 1, HOSTFILE),
     ("--num-nodes", 1, Hosts),
     ("--num-gpus", 1, PerHost),

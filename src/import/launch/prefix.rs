@@ -10,7 +10,7 @@ pub enum Step<'l> {
     /// Waits until workers have started.
     Waits(&'l str),
     /// Prints something.
-    Says(&'l str),
+    Prints(&'l str),
 }
 
 /// Returns the commands before a launch, and the rest of the line.
@@ -21,7 +21,7 @@ pub fn split(line: &str) -> (Vec<Step<'_>>, &str) {
         let last = index + 1 == script.statements.len();
         for (at, command) in statement.commands.iter().enumerate() {
             let follows = !last || at + 1 < statement.commands.len();
-            let plain = !statement.background && statement.joints.iter().all(|joint| *joint == Joint::And);
+            let plain = !statement.is_background && statement.joints.iter().all(|joint| *joint == Joint::And);
             let step = if follows && plain { step(&line[command.span.clone()]) } else { None };
             let Some(step) = step else { return (steps, line[command.span.start..].trim()) };
             steps.push(step);
@@ -36,7 +36,7 @@ fn step(command: &str) -> Option<Step<'_>> {
     match words.as_slice() {
         ["mkdir", "-p", _, ..] => Some(Step::Makes(command)),
         ["sleep", time] if time.starts_with(|c: char| c.is_ascii_digit()) => Some(Step::Waits(command)),
-        ["echo", ..] => Some(Step::Says(command)),
+        ["echo", ..] => Some(Step::Prints(command)),
         _ => None,
     }
 }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_before_a_launch_are_told_from_it() {
+    fn commands_before_a_launch_are_split_off() {
         let made = |text: &'static str| Step::Makes(text);
         for (line, steps, rest) in [
             ("mkdir -p /a /b; mpirun ./x", vec![made("mkdir -p /a /b")], "mpirun ./x"),
@@ -58,7 +58,7 @@ mod tests {
             ("# so\nsleep 10\nmpirun \\\n ./x", vec![Step::Waits("sleep 10")], "mpirun \\\n ./x"),
             (
                 "echo \"go\"; sleep 5s; mpirun ./x",
-                vec![Step::Says("echo \"go\""), Step::Waits("sleep 5s")],
+                vec![Step::Prints("echo \"go\""), Step::Waits("sleep 5s")],
                 "mpirun ./x",
             ),
             ("echo a > b; mpirun ./x", vec![], "echo a > b; mpirun ./x"),

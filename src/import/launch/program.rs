@@ -101,7 +101,7 @@ pub fn modules(script: &str) -> Vec<String> {
 
 /// Returns the commands of a script that train without a launcher of several nodes: Python programs, and torchrun,
 /// which starts ranks on its own node.
-pub fn alone(script: &str) -> Vec<String> {
+pub fn commands_without_launcher(script: &str) -> Vec<String> {
     let mut found = Vec::new();
     for place in simple_commands(&shell::parse(script).statements).iter().filter_map(|command| command.words_span()) {
         let command = &script[place];
@@ -130,15 +130,15 @@ mod tests {
 
     #[test]
     fn flags_of_a_shell_that_matter_in_its_script_alone() {
-        for (option, wanted) in
+        for (option, expected) in
             [("-c", true), ("-exc", true), ("-uec", true), ("-lc", false), ("-ex", false), ("c", false)]
         {
-            assert_eq!(takes_script(option), wanted, "{option}");
+            assert_eq!(takes_script(option), expected, "{option}");
         }
     }
 
     #[test]
-    fn what_only_waits_is_no_launch() {
+    fn waiting_commands_are_not_launches() {
         for line in
             ["sleep infinity", "bash -c sleep infinity", "sh -c 'sleep inf'", "tail -f /dev/null", "sleep 1000d"]
         {
@@ -157,9 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn programs_by_themselves_are_told_from_launches() {
+    fn programs_without_a_launcher_are_found() {
         let script = "set -e\nA=1 python prep.py | tee x\nmpirun -np 2 bash -c 'cd x; python t.py'\nfor i in 1 2; do python t.py $i; done\n\
                       python -c 'print(1)'\npython -m pip install x\necho \"python x.py\"\ntorchrun --nproc_per_node 2 t.py >l 2>&1\n";
-        assert_eq!(alone(script), ["python prep.py", "python t.py $i", "torchrun --nproc_per_node 2 t.py"]);
+        assert_eq!(
+            commands_without_launcher(script),
+            ["python prep.py", "python t.py $i", "torchrun --nproc_per_node 2 t.py"]
+        );
     }
 }

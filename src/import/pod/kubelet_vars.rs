@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn values_of_variables_as_the_kubelet_reads_them() {
-        for (value, wanted) in [
+        for (value, expected) in [
             ("a$$b", Some("a$b")),
             ("$$(A) $5 $", Some("$(A) $5 $")),
             ("$$$$(A)", Some("$$(A)")),
@@ -131,7 +131,7 @@ mod tests {
             ("x$(A)y", None),
             ("$$$(A)", None),
         ] {
-            assert_eq!(literal(value, |name| name == "A").as_deref(), wanted, "{value}");
+            assert_eq!(literal(value, |name| name == "A").as_deref(), expected, "{value}");
         }
     }
 

@@ -190,7 +190,7 @@ fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path
 
 /// Reports that relative paths in the command no longer refer to the image's working directory, because the ranks start
 /// in the folder of `spec.code`.
-pub fn tell_of_start(context: &mut Context<'_>, text: &str) {
+pub fn report_start_folder(context: &mut Context<'_>, text: &str) {
     let get = |path: &str| context.spec.get(path);
     let Some(path) = get(field::CODE_MOUNT_PATH).and_then(Json::as_str).filter(|_| get(field::WORKING_DIR).is_none())
     else {

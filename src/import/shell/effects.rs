@@ -18,7 +18,7 @@ pub struct Effects {
     /// The names in `sets` that lose their value.
     pub unsets: BTreeSet<String>,
     /// Whether the positional parameters change: `set -- a b`, `shift`.
-    pub positional: bool,
+    pub sets_positional: bool,
     /// Whether the statements may set any variable: they run a file or a text that is not in the script (`source`,
     /// `eval`), or the parser does not understand them.
     pub anything: bool,
@@ -44,7 +44,7 @@ impl Effects {
         self.arrays.extend(other.arrays);
         self.exports.extend(other.exports);
         self.unsets.extend(other.unsets);
-        self.positional |= other.positional;
+        self.sets_positional |= other.sets_positional;
         self.anything |= other.anything;
         self
     }
@@ -169,10 +169,10 @@ impl Effects {
             }
             "let" => arguments.iter().for_each(|word| self.sum(&plain(word))),
             "source" | "." | "eval" => self.anything = true,
-            "shift" => self.positional = true,
+            "shift" => self.sets_positional = true,
             "set" => {
                 let flags = ["-", "+"];
-                self.positional |= arguments
+                self.sets_positional |= arguments
                     .iter()
                     .map(plain)
                     .any(|word| word == "--" || !flags.iter().any(|flag| word.starts_with(flag)) && word != "pipefail");
@@ -253,8 +253,8 @@ mod tests {
             ("echo A=1 # B=2", &[]),
             ("x=$(A=1; echo $A)", &["x"]),
         ];
-        for (text, wanted) in cases {
-            assert_eq!(found(text).sets.iter().map(String::as_str).collect::<Vec<_>>(), *wanted, "{text}");
+        for (text, expected) in cases {
+            assert_eq!(found(text).sets.iter().map(String::as_str).collect::<Vec<_>>(), *expected, "{text}");
         }
     }
 
@@ -268,10 +268,10 @@ mod tests {
         }
         assert!(found("export -n A").exports.is_empty());
         for text in ["set -- a b", "set a b", "shift 2", "set -eu a"] {
-            assert!(found(text).positional, "{text}");
+            assert!(found(text).sets_positional, "{text}");
         }
         for text in ["set -eu", "set +x", "set -euo pipefail", "set -a"] {
-            assert!(!found(text).positional, "{text}");
+            assert!(!found(text).sets_positional, "{text}");
         }
         for text in [". ./env", "source a", "eval \"$x\"", "if x; then source a; fi", "x ) y"] {
             assert!(found(text).anything, "{text}");

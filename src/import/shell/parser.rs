@@ -128,7 +128,7 @@ impl<'t> Parser<'t> {
         self.tokens.push(Token { kind: TokenKind::Unknown, span: span.clone() });
         let kind = CommandKind::Unknown;
         let command = Command { span: span.clone(), kind, redirections: Vec::new(), prefixed: false };
-        script.statements.push(Statement { span, commands: vec![command], joints: Vec::new(), background: false });
+        script.statements.push(Statement { span, commands: vec![command], joints: Vec::new(), is_background: false });
     }
 
     /// Looks at the next token.
@@ -182,18 +182,18 @@ impl<'t> Parser<'t> {
         }))
     }
 
-    /// Takes the next token if its text is `wanted`. Returns whether it took the token.
-    fn taken(&mut self, wanted: &str) -> Result<bool, Failure> {
-        let is = self.plain()? == Some(wanted);
+    /// Takes the next token if its text is `expected`. Returns whether it took the token.
+    fn taken(&mut self, expected: &str) -> Result<bool, Failure> {
+        let is = self.plain()? == Some(expected);
         if is {
             self.take()?;
         }
         Ok(is)
     }
 
-    /// Takes the next token. Fails if its text is not `wanted`.
-    fn expect(&mut self, wanted: &str) -> Result<(), Failure> {
-        match self.taken(wanted)? {
+    /// Takes the next token. Fails if its text is not `expected`.
+    fn expect(&mut self, expected: &str) -> Result<(), Failure> {
+        match self.taken(expected)? {
             true => Ok(()),
             false => Err(self.failure()),
         }
@@ -238,12 +238,12 @@ impl<'t> Parser<'t> {
             joints.push(joint);
             commands.push(self.command()?);
         }
-        let mut statement = Statement { span: start..self.end, commands, joints, background: false };
+        let mut statement = Statement { span: start..self.end, commands, joints, is_background: false };
         let documents = self.lexer.documents.len();
         match self.plain()? {
             Some("&") => {
                 self.take()?;
-                statement.background = true;
+                statement.is_background = true;
                 statement.span.end = self.end;
             }
             Some(";") => {
@@ -467,7 +467,7 @@ impl<'t> Parser<'t> {
         }
         let command = self.command()?;
         let span = command.span.clone();
-        let body = vec![Statement { span, commands: vec![command], joints: Vec::new(), background: false }];
+        let body = vec![Statement { span, commands: vec![command], joints: Vec::new(), is_background: false }];
         Ok(CommandKind::Function { name, body })
     }
 

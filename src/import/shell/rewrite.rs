@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_word_is_written_for_double_quotes() {
-        for (word, wanted) in [
+        for (word, expected) in [
             ("a", Some("a")),
             ("'it'\"'\"'s $5'", Some("it's \\$5")),
             ("\"$A-b\"", Some("${A}-b")),
@@ -252,7 +252,7 @@ mod tests {
             ("a b", None),
             ("~/x", None),
         ] {
-            assert_eq!(within_quotes(word).as_deref(), wanted, "{word}");
+            assert_eq!(within_quotes(word).as_deref(), expected, "{word}");
         }
         assert_eq!(without_quotes("a * it's $B"), "a \\* it\\'s $B");
     }

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_are_calculate() {
+    fn sums_are_calculated() {
         let value = |name: &str| match name {
             "N" => Some("4".to_owned()),
             "LEAST" => Some(i64::MIN.to_string()),
@@ -77,8 +77,8 @@ mod tests {
             ("$((1", "$((1"),
             ("$((2 * ұ))", "$((2 * ұ))"),
         ];
-        for (text, wanted) in cases {
-            assert_eq!(calculate(text, value), wanted);
+        for (text, expected) in cases {
+            assert_eq!(calculate(text, value), expected);
         }
     }
 }

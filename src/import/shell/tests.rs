@@ -56,14 +56,14 @@ fn statements_end_where_a_shell_ends_them() {
         ("a\r\nb\r\n", &["a", "b"]),
         ("", &[]),
     ];
-    for (text, wanted) in cases {
-        assert_eq!(statements(text), *wanted, "{text:?}");
+    for (text, expected) in cases {
+        assert_eq!(statements(text), *expected, "{text:?}");
         assert_eq!(parse(text).failure, None, "{text:?}");
     }
 }
 
 #[test]
-fn commands_are_told_apart() {
+fn commands_are_separated() {
     let cases: &[(&str, &[&str])] = &[
         ("A=1 B+=2 c d >e 2>&1", &["simple 2+2"]),
         ("a | b |& c", &["simple 0+1", "simple 0+1", "simple 0+1"]),
@@ -82,13 +82,13 @@ fn commands_are_told_apart() {
         ("echo if then fi { }", &["simple 0+6"]),
         ("A[1]=x \"B=1\" C=2", &["simple 1+2"]),
     ];
-    for (text, wanted) in cases {
-        assert_eq!(kinds(text), *wanted, "{text:?}");
+    for (text, expected) in cases {
+        assert_eq!(kinds(text), *expected, "{text:?}");
     }
 }
 
 #[test]
-fn a_line_that_is_not_understood_is_kept_and_the_next_is_read() {
+fn lines_after_one_that_is_not_understood_are_read() {
     let cases: &[(&str, &[&str], Failure)] = &[
         ("a\n) b; c # d\ne", &["a", ") b; c", "e"], Failure::Unexpected),
         ("print('x', a())\nb", &["print('x', a())", "b"], Failure::Unexpected),
@@ -99,8 +99,8 @@ fn a_line_that_is_not_understood_is_kept_and_the_next_is_read() {
         ("if a; then\n b\n", &["if a; then\n b\n"], Failure::Unfinished),
         ("a $(b\nc", &["a $(b\nc"], Failure::Unfinished),
     ];
-    for (text, wanted, failure) in cases {
-        assert_eq!(statements(text), *wanted, "{text:?}");
+    for (text, expected, failure) in cases {
+        assert_eq!(statements(text), *expected, "{text:?}");
         assert_eq!(parse(text).failure, Some(*failure), "{text:?}");
     }
 }
@@ -139,7 +139,7 @@ fn cover(parts: &[Part], start: usize, end: usize) -> bool {
     at == end
 }
 
-fn whole(text: &str, tokens: &[Token]) {
+fn assert_tokens_are_text(text: &str, tokens: &[Token]) {
     let joined: String = tokens.iter().map(|token| &text[token.span.clone()]).collect();
     assert_eq!(joined, text);
     for token in tokens {
@@ -228,8 +228,8 @@ proptest! {
     #[test]
     fn tokens_joined_are_the_text(text in scripts()) {
         let script = parse(&text);
-        whole(&text, &script.tokens);
-        whole(&text, &tokenize(&text));
+        assert_tokens_are_text(&text, &script.tokens);
+        assert_tokens_are_text(&text, &tokenize(&text));
         let mut at = 0;
         for statement in &script.statements {
             prop_assert!(statement.span.start >= at && !statement.span.is_empty(), "{text:?}: {statement:#?}");

@@ -89,7 +89,7 @@ pub struct Statement {
     /// The operators between neighbours of `commands`: one less than there are commands.
     pub joints: Vec<Joint>,
     /// Whether `&` ends it.
-    pub background: bool,
+    pub is_background: bool,
 }
 
 /// The operator between two commands.

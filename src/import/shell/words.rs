@@ -92,9 +92,9 @@ mod tests {
             ("A=${A:-\"x y\"}", &["A=${A:-x y}"]),
             ("  ", &[]),
         ];
-        for (line, wanted) in cases {
-            let wanted: Vec<String> = wanted.iter().map(|text| (*text).to_owned()).collect();
-            assert_eq!(texts(line), Some(wanted), "{line:?}");
+        for (line, expected) in cases {
+            let expected: Vec<String> = expected.iter().map(|text| (*text).to_owned()).collect();
+            assert_eq!(texts(line), Some(expected), "{line:?}");
         }
     }
 

@@ -124,7 +124,7 @@ def level(documents):
     return ("baseline", restricted) if restricted else ("restricted", [])
 
 
-def asked(example):
+def profile_of(example):
     """The profile in the example's spec."""
     specs = [document for document in yaml.load_all(example.path.read_text(), yaml.CSafeLoader) if document]
     profiles = {(spec["spec"].get("security") or {}).get("podSecurityLevel", "restricted") for spec in specs}
@@ -138,8 +138,8 @@ def judge(corpus):
     for example in corpus.examples:
         templates += sum(1 for _ in pod_templates(example.documents))
         reached, reasons = level(example.documents)
-        if LEVELS.index(reached) < LEVELS.index(asked(example)):
-            verdict.failures += [f"{example.name}: asks for {asked(example)}: {reason}" for reason in reasons]
+        if LEVELS.index(reached) < LEVELS.index(profile_of(example)):
+            verdict.failures += [f"{example.name}: asks for {profile_of(example)}: {reason}" for reason in reasons]
         said = re.findall(r"Pod Security\W+(\w+)", example.plan)
         if set(said) != {reached}:
             verdict.failures.append(f"{example.name}: plan prints Pod Security {said}, the pods meet {reached}")

@@ -312,7 +312,7 @@ case_drained_worker() {
   released
 }
 
-case_wants_the_mpi_of_the_spec() {
+case_needs_the_mpi_of_the_spec() {
   train true 'launcher: {kind: mpirun, mpi: intelmpi}'
   expect 42 "the image has openmpi" "and launcher.mpi is intelmpi"
   released

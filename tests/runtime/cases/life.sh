@@ -74,7 +74,7 @@ case_steps_aside() {
   run=$old released
 }
 
-case_releases_when_told_to_end() {
+case_releases_after_sigterm() {
   local since
   train "$endless"
   wait_for launcher "up 3"
@@ -98,7 +98,7 @@ case_passes_signals_on() {
 }
 
 # Programs that a script has started also receive SIGTERM, not only the shell.
-case_asks_a_script_to_end() {
+case_sigterm_to_a_script() {
   train 'bash -c '"'"'trap "echo sa\"\"ved; exit 0" TERM; echo up; while :; do sleep 0.2; done'"'"'; echo after' 'launcher: shell'
   wait_for launcher "up" || return
   delete_job

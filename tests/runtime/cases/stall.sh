@@ -12,8 +12,8 @@ shared='storage: [{name: out, mountPath: /out, claim: {size: 1Gi, accessModes: [
 # at FUNCTION TEXT: prints the place of a line of stall.py.
 at() { printf 'in %s (stall.py:%s)' "$1" "$(grep -n -F -m 1 -- "$2" "$here/stall.py" | cut -d : -f 1)"; }
 
-# never_asked: checks that the launcher never took the training for one that hangs.
-never_asked() { ! grep -q "asking all hosts" "$work/launcher.log" || fail "it took the training for one that hangs"; }
+# never_suspected: checks that the launcher never took the training for one that hangs.
+never_suspected() { ! grep -q "asking all hosts" "$work/launcher.log" || fail "it took the training for one that hangs"; }
 
 # A rank waits in a function, and the others in a collective operation.
 takes_a_minute stall_names_the_rank
@@ -45,7 +45,7 @@ case_stall_names_slow_ranks() {
   stalling 'SLOW: "3", PRINT: "1", STEPS: "150"' 'lifecycle: {stall: {timeout: 15s}}'
   expect 0 "rank 3 on $job-$run-worker-1 is slow: a step takes 0.75 s, and 0.41 s at the median" "trained"
   [[ $(grep -c "is slow" "$work/launcher.log") -lt 4 && $(grep "is slow" "$work/launcher.log") != *"rank [012]"* ]] || fail "others are slow"
-  never_asked
+  never_suspected
   released
 }
 
@@ -73,7 +73,7 @@ takes_a_minute stall_not_with_a_file
 case_stall_not_with_a_file() {
   stalling 'TICK: /tmp/progress, STEPS: "120"' 'lifecycle: {stall: {timeout: 20s, file: /tmp/progress}}'
   expect 0 "up 3" "trained"
-  never_asked
+  never_suspected
   released
 }
 
@@ -111,7 +111,7 @@ case_stall_never() {
   train 'python3 -c "import sys, sitecustomize; print(\"own\", sys.of_the_image, sitecustomize.__file__)"
     for step in {1..45}; do echo step $step; sleep 1; done' 'lifecycle: {stall: {timeout: 20s}}' 'env: {PYTHONPATH: /usr/local/lib/own}'
   expect 0 ">:own True /usr/local/lib/own/sitecustomize.py" ">:step 45" "trained"
-  never_asked
+  never_suspected
   released
 }
 

@@ -77,9 +77,9 @@ pub fn svg(spec: String) -> String {
 /// Returns what the timelines of the jobs of a stream depend on, one line per job, for the module `khorovod-web-timeline`; an
 /// empty text if the stream has errors.
 #[wasm_bindgen]
-pub fn lives(spec: String) -> String {
-    let lives = khorovod::lives(&text(spec), &inputs(Keys::Masked)).unwrap_or_default();
-    lives.iter().take(JOBS).map(|facts| facts.to_line() + "\n").collect()
+pub fn facts(spec: String) -> String {
+    let all_facts = khorovod::timeline_facts(&text(spec), &inputs(Keys::Masked)).unwrap_or_default();
+    all_facts.iter().take(JOBS).map(|facts| facts.to_line() + "\n").collect()
 }
 
 /// Finds the values of a text that look like secrets: a list of [`FoundSecret`] as JSON.
@@ -283,11 +283,11 @@ mod tests {
 
     #[test]
     fn each_job_has_the_facts_of_its_timeline() {
-        let found = lives(format!("{JOB}---\n{}", JOB.replace("mnist", "bert")));
+        let found = facts(format!("{JOB}---\n{}", JOB.replace("mnist", "bert")));
         let found: Vec<_> = found.lines().filter_map(khorovod::timeline::Facts::from_line).collect();
         let jobs: Vec<_> = found.iter().map(|facts| (facts.job.as_str(), facts.ranks)).collect();
         assert_eq!(jobs, [("mnist", 32), ("bert", 32)]);
-        assert_eq!(lives(JOB.replace("gpus", "gpu")), "");
+        assert_eq!(facts(JOB.replace("gpus", "gpu")), "");
     }
 
     #[test]

@@ -164,7 +164,7 @@ impl<'a> Launch<'a> {
 
     /// The pod whose log explains the state. It is the launcher, or, if the launcher has not started, a worker that has
     /// failed.
-    pub fn telling_pod(&self) -> Option<&'a Pod> {
+    pub fn explaining_pod(&self) -> Option<&'a Pod> {
         let has_failed = |pod: &&Pod| pod.container().is_some_and(|status| status.last_state.terminated.is_some());
         let launcher = self.launcher.filter(|pod| pod.has_started());
         launcher.or_else(|| self.workers().find(has_failed)).or(self.launcher)

@@ -140,15 +140,15 @@ fn launched(state: &State, launch: &Launch<'_>, pod: &Pod, now: Time) -> Found {
         );
     };
     let since = report.since.map(|since| Time(since as i64)).or(started);
-    let said = report.message.as_deref().map(shorten).filter(|text| !text.is_empty());
+    let reported = report.message.as_deref().map(shorten).filter(|text| !text.is_empty());
     let attempt = attempt(state);
-    let with = |text: &str| said.as_ref().map_or_else(String::new, |said| format!("{text}{said}"));
+    let with = |text: &str| reported.as_ref().map_or_else(String::new, |reported| format!("{text}{reported}"));
     match report.phase.as_str() {
         "waiting" | "preparing" => {
             let is_waiting = report.phase == "waiting";
             let what = match is_waiting && state.workers.ready < state.workers.wanted {
                 true => waiting_for(state),
-                false if is_waiting => said.clone().unwrap_or_else(|| waiting_for(state)),
+                false if is_waiting => reported.clone().unwrap_or_else(|| waiting_for(state)),
                 false => format!("preparing{}", with(": ")),
             };
             match state.last_end.as_deref().map(shorten) {
@@ -171,7 +171,7 @@ fn launched(state: &State, launch: &Launch<'_>, pod: &Pod, now: Time) -> Found {
         _ => {
             let mut text = format!("training{attempt}{}", with("; it reports: "));
             let quiet = state.progress.as_ref().and_then(|progress| progress.at).map(|at| now.0 - at);
-            if let Some(quiet) = quiet.filter(|quiet| *quiet >= LONG_WITHOUT_PROGRESS && said.is_none()) {
+            if let Some(quiet) = quiet.filter(|quiet| *quiet >= LONG_WITHOUT_PROGRESS && reported.is_none()) {
                 let _ = write!(text, "; no progress for {}", duration(quiet));
             }
             let missing = state.workers.wanted - state.workers.ready;
@@ -229,19 +229,21 @@ fn ended(state: &mut State, launch: &Launch<'_>, is_complete: bool) -> Found {
         return (Phase::Trained, since, format!("trained{took}{released}"));
     }
     let reason = end.and_then(|end| end.reason.as_deref()).unwrap_or_default();
-    let said = pod.map(|(_, end)| end.text());
-    let said = said.or_else(|| launch.report.as_ref().and_then(|report| report.message.as_deref().map(shorten)));
-    let said =
-        said.or_else(|| end.and_then(|end| end.message.as_deref().map(shorten))).unwrap_or_else(|| reason.to_owned());
+    let reported = pod.map(|(_, end)| end.text());
+    let reported =
+        reported.or_else(|| launch.report.as_ref().and_then(|report| report.message.as_deref().map(shorten)));
+    let reported = reported
+        .or_else(|| end.and_then(|end| end.message.as_deref().map(shorten)))
+        .unwrap_or_else(|| reason.to_owned());
     let code = state.exit_code.map_or(String::new(), |code| format!(" (exit code {code})"));
     let (phase, word) = match state.exit_code {
         Some(43) => (Phase::Superseded, "ended"),
         Some(44) => (Phase::PastDeadline, "ended"),
-        _ if said.starts_with("superseded:") => (Phase::Superseded, "ended"),
+        _ if reported.starts_with("superseded:") => (Phase::Superseded, "ended"),
         _ if reason == "DeadlineExceeded" => (Phase::PastDeadline, "ended"),
         _ => (Phase::Failed, "failed"),
     };
-    (phase, since, format!("{word}{code}: {said}{released}"))
+    (phase, since, format!("{word}{code}: {reported}{released}"))
 }
 
 /// The state of a run whose Job does not exist.

@@ -650,7 +650,7 @@ fn several_runs() {
 }
 
 #[test]
-fn who_may_read_less_gets_less_and_is_told() {
+fn missing_permissions_are_reported() {
     let mut objects = objects(&[vec![set(2), job("abc", active())], all_ready(2)].concat());
     objects.unreadable = vec!["configmaps".to_owned(), "events".to_owned()];
     let state = diagnose(&objects, Subject { job: "gpt", namespace: Some("team-a"), run: None }, Time(NOW));
@@ -695,7 +695,7 @@ fn other_controllers() {
 }
 
 #[test]
-fn progress_and_the_time_that_is_left() {
+fn progress_and_remaining_time() {
     let report = |fields: Value| {
         let mut report = training();
         report.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-fn around(folders: &BTreeMap<String, PathBuf>) -> Surroundings<'_> {
+fn surroundings(folders: &BTreeMap<String, PathBuf>) -> Surroundings<'_> {
     Surroundings { folders, variable: &|name| (name == "TOKEN").then(|| "secret".to_owned()), network: 77, id: "x" }
 }
 
@@ -33,7 +33,7 @@ fn pods_have_addresses_files_and_variables() {
             {"name": "keys", "secret": {"secretName": "m-1-ssh", "items": [{"key": "host_key", "path": "k"}]}},
             {"name": "data", "persistentVolumeClaim": {"claimName": "m-data"}}]});
     let none = BTreeMap::new();
-    let job = read(&objects(&pod), &around(&none)).unwrap();
+    let job = read(&objects(&pod), &surroundings(&none)).unwrap();
     assert_eq!(
         job.pods.iter().map(|pod| pod.name.as_str()).collect::<Vec<_>>(),
         ["m-1-worker-0", "m-1-worker-1", "m-1-launcher"]
@@ -62,17 +62,17 @@ fn pods_have_addresses_files_and_variables() {
 }
 
 #[test]
-fn what_only_the_cluster_has() {
+fn settings_that_need_a_cluster_are_refused() {
     let pod = json!({
         "containers": [{"command": ["/etc/khorovod/scripts/x"], "env": [
             {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]}],
         "volumes": [{"name": "more", "secret": {"secretName": "other"}}, {"name": "disk", "csi": {}}]});
     let none = BTreeMap::new();
-    let problems = read(&objects(&pod), &around(&none)).unwrap_err();
+    let problems = read(&objects(&pod), &surroundings(&none)).unwrap_err();
     assert_eq!(problems.len(), 3, "{problems:#?}");
     assert!(problems[0].contains("set KEY in your shell"), "{problems:#?}");
     assert!(problems[2].contains("--volume more=FOLDER"), "{problems:#?}");
     let folders = ["more", "disk"].map(|name| (name.to_owned(), PathBuf::from("/f"))).into();
-    let problems = read(&objects(&pod), &around(&folders)).unwrap_err();
+    let problems = read(&objects(&pod), &surroundings(&folders)).unwrap_err();
     assert_eq!(problems.len(), 1, "{problems:#?}");
 }

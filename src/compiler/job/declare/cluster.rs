@@ -351,7 +351,7 @@ impl Field for NetworkPeer {
         }
         if entries.is_empty() {
             let example = "write `namespaceSelector: {}` for every pod of the cluster";
-            return reader.invalid(node, "a peer of a NetworkPolicy", Some(WayOut::Say(example.to_owned())));
+            return reader.invalid(node, "a peer of a NetworkPolicy", Some(WayOut::Advice(example.to_owned())));
         }
         sound.then(|| Self(node.to_json()))
     }

@@ -171,7 +171,7 @@ impl Field for VolumeSource {
         }
         let sources: Vec<_> = entries.iter().filter_map(|entry| reader.entry::<Fragment>(entry)).collect();
         if entries.len() != 1 && unknown.is_empty() {
-            let hint = Some(WayOut::Say("give one, such as `nfs: {server: 10.0.0.1, path: /data}`".to_owned()));
+            let hint = Some(WayOut::Advice("give one, such as `nfs: {server: 10.0.0.1, path: /data}`".to_owned()));
             return reader.invalid(node, "one volume source", hint);
         }
         (unknown.is_empty() && sources.len() == 1).then(|| Self(node.to_json()))

@@ -17,7 +17,7 @@ macro_rules! texts {
 
         impl Form for $name {
             const NAME: &'static str = stringify!($name);
-            const WANTED: &'static str = $wanted;
+            const EXPECTED: &'static str = $wanted;
             const MAX: usize = $max;
             const PATTERN: &'static str = $pattern;
 
@@ -69,7 +69,7 @@ pub trait Form: Field {
     /// The name of the type.
     const NAME: &'static str;
     /// The form in words.
-    const WANTED: &'static str;
+    const EXPECTED: &'static str;
     /// The maximum length, in characters.
     const MAX: usize;
     /// The form as a pattern.
@@ -92,7 +92,7 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
         let (length, most) = (text.chars().count(), T::MAX);
         return Err((
             format!("has {length} characters, and at most {most} fit"),
-            Some(WayOut::Say("shorten it".to_owned())),
+            Some(WayOut::Advice("shorten it".to_owned())),
         ));
     }
     if T::fits(text) {
@@ -101,25 +101,25 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
         let generic = || {
             look_alike::<T>(text)
                 .or_else(|| meant_text(text, has_form::<T>).map(WayOut::Write))
-                .or_else(|| left_open(text).map(WayOut::Say))
+                .or_else(|| left_open(text).map(WayOut::Advice))
         };
         let way_out = match T::NAME {
             "ImageName" => image_way_out(text),
             "Bucket" => bucket_way_out(text).or_else(generic),
             // `minio:9000`.
             "Endpoint" if !text.contains("://") && has_form::<T>(&format!("http://{text}")) => {
-                Some(WayOut::Say(format!("write `https://{text}`, or `http://{text}` without TLS")))
+                Some(WayOut::Advice(format!("write `https://{text}`, or `http://{text}` without TLS")))
             }
             "ProgressPattern" => Some(match text.replace("(?<step", "(?P<step").replace("(?<epoch", "(?P<epoch") {
                 python if python != text && has_form::<T>(&python) => WayOut::Write(python),
-                _ => WayOut::Say("put the digits of the step into parentheses, as in `step (\\d+)`".to_owned()),
+                _ => WayOut::Advice("put the digits of the step into parentheses, as in `step (\\d+)`".to_owned()),
             }),
             // All characters are points.
             "FileName" if text.bytes().all(|byte| byte == b'.') => None,
-            "FileName" if text.contains('/') => Some(WayOut::Say(FLAT_FILES.to_owned())),
+            "FileName" if text.contains('/') => Some(WayOut::Advice(FLAT_FILES.to_owned())),
             _ => generic(),
         };
-        Err((format!("is not {}", T::WANTED), way_out))
+        Err((format!("is not {}", T::EXPECTED), way_out))
     }
 }
 
@@ -154,10 +154,10 @@ fn image_way_out(text: &str) -> Option<WayOut> {
     let text = text.trim();
     if let Some((_, "sif" | "sqsh")) = text.rsplit_once('.') {
         let hint = "Kubernetes cannot run this file: push the image to a registry; for Slurm, `slurm.wrap` runs it";
-        return Some(WayOut::Say(hint.to_owned()));
+        return Some(WayOut::Advice(hint.to_owned()));
     }
     if text.starts_with(['/', '.']) {
-        return Some(WayOut::Say("a path cannot be an image: write the name of an image in a registry".to_owned()));
+        return Some(WayOut::Advice("a path cannot be an image: write the name of an image in a registry".to_owned()));
     }
     let transport = text.strip_prefix("docker:").or(text.strip_prefix("oci:")).unwrap_or(text);
     let name = transport.split_once("://").map_or(transport, |(_, rest)| rest).trim_start_matches('/');
@@ -165,7 +165,7 @@ fn image_way_out(text: &str) -> Option<WayOut> {
     let name = if name.matches('#').count() == 1 { name.replace('#', "/") } else { name.to_owned() };
     let candidates = [name.clone(), name.to_ascii_lowercase()];
     let found = candidates.into_iter().find(|candidate| has_form::<ImageName>(candidate));
-    found.map(WayOut::Write).or_else(|| left_open(text).or_else(|| part_of_image(text)).map(WayOut::Say))
+    found.map(WayOut::Write).or_else(|| left_open(text).or_else(|| part_of_image(text)).map(WayOut::Advice))
 }
 
 /// The hint that names the part of an image that is wrong.
@@ -190,7 +190,7 @@ fn part_of_image(text: &str) -> Option<String> {
 fn bucket_way_out(text: &str) -> Option<WayOut> {
     let (bucket, prefix) = text.split_once("://")?.1.split_once('/')?;
     (has_form::<Bucket>(bucket) && !prefix.is_empty())
-        .then(|| WayOut::Say(format!("write `bucket: {bucket}, prefix: {prefix}`")))
+        .then(|| WayOut::Advice(format!("write `bucket: {bucket}, prefix: {prefix}`")))
 }
 
 /// The first variable of a shell in a word: `$A`, `${A}` or `$(A)`.

@@ -118,7 +118,7 @@ impl Field for CommandLine {
             Kind::List(items) if items.is_empty() => reader.invalid(
                 node,
                 "a command: the list is empty",
-                Some(WayOut::Say("name the program: `[python, train.py]`".to_owned())),
+                Some(WayOut::Advice("name the program: `[python, train.py]`".to_owned())),
             ),
             Kind::List(_) => {
                 let words = Vec::<At<Text>>::read(node, reader)?;

@@ -102,8 +102,8 @@ impl Field for Quantity {
                     Some(example) => format!("a quantity such as `{example}` or `500m`"),
                     None => "a quantity such as `32` or `64Gi`".to_owned(),
                 };
-                let say = || WayOut::Say("write digits, with a unit such as `Gi` if it is a size".to_owned());
-                reader.invalid(node, &wanted, Some(way_out(&text).unwrap_or_else(say)))
+                let advice = || WayOut::Advice("write digits, with a unit such as `Gi` if it is a size".to_owned());
+                reader.invalid(node, &wanted, Some(way_out(&text).unwrap_or_else(advice)))
             }
         }
     }
@@ -267,17 +267,17 @@ impl Field for Duration {
     const ITEM: Item = Item::Text;
 
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
-        const WANTED: &str = "a duration such as `30m`, `1h30m` or `90s`";
+        const EXPECTED: &str = "a duration such as `30m`, `1h30m` or `90s`";
         let digits = node.written().filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
         match (node.scalar(), digits) {
             (Some(Scalar::Int(0)), _) => {
                 let hint = "write `1s` or more; leave the field out for its default";
-                return reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())));
+                return reader.invalid(node, EXPECTED, Some(WayOut::Advice(hint.to_owned())));
             }
             // A number without a unit, with or without quotes.
             (Some(Scalar::Int(_) | Scalar::Text(_)), Some(value)) => {
                 let hint = format!("name the unit: `{value}s`, `{value}m` or `{value}h`");
-                return reader.invalid(node, WANTED, Some(WayOut::Say(hint)));
+                return reader.invalid(node, EXPECTED, Some(WayOut::Advice(hint)));
             }
             _ => {}
         }
@@ -285,31 +285,31 @@ impl Field for Duration {
         if let (Some(Scalar::Trap(_)), Kind::Scalar { text, .. }) = (node.scalar(), &node.kind)
             && let Some(meant) = meant_duration(text)
         {
-            return reader.invalid(node, WANTED, Some(WayOut::Write(meant)));
+            return reader.invalid(node, EXPECTED, Some(WayOut::Write(meant)));
         }
         let text = reader.text(node, Expected::Duration)?;
         match parse_duration(text) {
             Some(seconds) => Some(Self(seconds)),
             None if text.ends_with("ms") => {
                 let hint = "write whole seconds, such as `1s`";
-                reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())))
+                reader.invalid(node, EXPECTED, Some(WayOut::Advice(hint.to_owned())))
             }
             None if text.starts_with('-') => {
                 let hint = "write a positive duration; leave the field out for its default";
-                reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())))
+                reader.invalid(node, EXPECTED, Some(WayOut::Advice(hint.to_owned())))
             }
             None if text.eq_ignore_ascii_case(PeriodOrNever::NEVER) => {
                 let hint =
                     "leave the field out for its default; `khorovod explain FIELD` shows whether a field takes `never`";
-                reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())))
+                reader.invalid(node, EXPECTED, Some(WayOut::Advice(hint.to_owned())))
             }
             None if is_long(text) => {
                 let hint = "write at most six digits before each unit";
-                reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())))
+                reader.invalid(node, EXPECTED, Some(WayOut::Advice(hint.to_owned())))
             }
             None => {
                 let meant = meant_duration(text).map(WayOut::Write);
-                reader.invalid(node, WANTED, Some(meant.unwrap_or_else(|| WayOut::Say(duration_hint(text)))))
+                reader.invalid(node, EXPECTED, Some(meant.unwrap_or_else(|| WayOut::Advice(duration_hint(text)))))
             }
         }
     }
@@ -339,7 +339,7 @@ impl Field for Period {
             0 => reader.invalid(
                 node,
                 "a duration of at least one second",
-                Some(WayOut::Say("write `1s` or more".to_owned())),
+                Some(WayOut::Advice("write `1s` or more".to_owned())),
             ),
             seconds => Some(Self(seconds)),
         }
@@ -395,16 +395,16 @@ impl Field for Milliseconds {
     const ITEM: Item = Item::Text;
 
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
-        const WANTED: &str = "a time in milliseconds, from `1ms` to `10000ms`";
+        const EXPECTED: &str = "a time in milliseconds, from `1ms` to `10000ms`";
         if let Some(Scalar::Int(value @ 1..=10_000)) = node.scalar() {
-            return reader.invalid(node, WANTED, Some(WayOut::Write(format!("{value}ms"))));
+            return reader.invalid(node, EXPECTED, Some(WayOut::Write(format!("{value}ms"))));
         }
         let number = reader.text(node, Expected::Duration)?.strip_suffix("ms");
         let digits =
             number.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0'));
         match digits.and_then(|digits| digits.parse().ok()) {
             Some(value @ 1..=10_000) => Some(Self(value)),
-            _ => reader.invalid(node, WANTED, None),
+            _ => reader.invalid(node, EXPECTED, None),
         }
     }
 

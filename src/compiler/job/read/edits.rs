@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_stands_where_people_write_it() {
+    fn a_new_field_has_the_usual_place() {
         let workers = json!({"replicas": 4, "gpus": 8});
         let cases = [
             ("image: a # mine\nenv: {}\n", "image: a # mine\nworkers: {replicas: 4, gpus: 8}\nenv: {}\n"),
@@ -188,20 +188,20 @@ mod tests {
             ("{}", "{workers: {replicas: 4, gpus: 8}}"),
             (r#"{"image":"a"}"#, r#"{"image":"a", "workers": {"replicas":4,"gpus":8}}"#),
         ];
-        for (text, wanted) in cases {
-            assert_eq!(put(text, &[], "workers", &workers).as_deref(), Some(wanted), "{text}");
+        for (text, expected) in cases {
+            assert_eq!(put(text, &[], "workers", &workers).as_deref(), Some(expected), "{text}");
         }
         assert_eq!(put("imgae: a\n", &[], "image", &json!("a")), None, "the unknown key may be the missing field");
     }
 
     #[test]
-    fn a_field_has_the_indentation_of_its_fellows() {
+    fn a_new_field_has_the_indentation_of_its_siblings() {
         let below = put("a:\n    image: x\n", &["a"], "command", &json!(["p"]));
         assert_eq!(below.unwrap(), "a:\n    image: x\n    command: [p]\n");
         let long = json!({"image": "a:1", "command": ["p"], "workers": {"replicas": 2}});
         let nested = put("a:\n  image: x\n", &["a"], "env", &long);
-        let wanted = "a:\n  image: x\n  env:\n    image: a:1\n    command: [p]\n    workers: {replicas: 2}\n";
-        assert_eq!(nested.unwrap(), wanted);
+        let expected = "a:\n  image: x\n  env:\n    image: a:1\n    command: [p]\n    workers: {replicas: 2}\n";
+        assert_eq!(nested.unwrap(), expected);
         assert_eq!(put("a: &x {image: y}\nb: *x\n", &["b"], "command", &json!("p")), None);
     }
 }

@@ -537,7 +537,7 @@ pub enum WayOut {
     /// A correct value, and a sentence about another possible one.
     WriteOr(String, String),
     /// Advice in words.
-    Say(String),
+    Advice(String),
 }
 
 /// A problem of a text in the wrong format, with the correction.
@@ -546,7 +546,7 @@ pub fn invalid(span: Span, message: String, way_out: Option<WayOut>) -> Problem 
     match way_out {
         Some(WayOut::Write(text)) => problem.hint(format!("write `{text}`")).fix(span, quoted(&text)),
         Some(WayOut::WriteOr(text, other)) => problem.hint(format!("write `{text}`; {other}")).fix(span, quoted(&text)),
-        Some(WayOut::Say(hint)) => problem.hint(hint),
+        Some(WayOut::Advice(hint)) => problem.hint(hint),
         None => problem,
     }
 }

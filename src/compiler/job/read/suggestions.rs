@@ -30,12 +30,12 @@ const WORDS: &[(&str, &str)] = &[
 /// The known word that is nearest to `word`, which may be misspelt. None if no known word is near.
 pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], "");
-    let wanted = plain(word);
-    let (length, far) = (wanted.chars().count(), |candidate: &str| 1 + candidate.len().min(word.len()) / 4);
+    let plain_word = plain(word);
+    let (length, far) = (plain_word.chars().count(), |candidate: &str| 1 + candidate.len().min(word.len()) / 4);
     known
         // The input may contain a very long word, and the time and memory for a distance grow with the length.
         .filter(|candidate| plain(candidate).len().abs_diff(length) <= far(candidate))
-        .map(|candidate| (strsim::damerau_levenshtein(&wanted, &plain(candidate)), candidate))
+        .map(|candidate| (strsim::damerau_levenshtein(&plain_word, &plain(candidate)), candidate))
         .filter(|(distance, candidate)| *distance <= far(candidate))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
@@ -183,7 +183,7 @@ impl FieldIndex {
         if ["mpirun", "horovodrun", "torchrun", "deepspeed", "jax", "tensorflow"].contains(&name) {
             return Some(format!("write `launcher: {name}`"));
         }
-        let said = match name {
+        let hint = match name {
             "apiVersion" | "kind" | "metadata" | "spec" if path != "the document" => {
                 "it belongs at the top of the document: write it in the first column"
             }
@@ -241,8 +241,8 @@ impl FieldIndex {
             _ if is_variable(name) => "a variable belongs in `spec.env`",
             _ => "",
         };
-        if !said.is_empty() {
-            return Some(said.to_owned());
+        if !hint.is_empty() {
+            return Some(hint.to_owned());
         }
         if other_names::counts_ranks(name) {
             let hint =
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_of_the_schema_has_a_home() {
+    fn every_field_of_the_schema_has_a_section() {
         let (index, schema) = (index(), crate::job::schema());
         let mut next = vec![(0, &schema)];
         while let Some((depth, part)) = next.pop() {
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_homes_of_a_name() {
+    fn the_nearest_sections_of_a_name() {
         let index = index();
         let hint = |name| index.hint(name, "spec").unwrap();
         assert_eq!(hint("nodeSelector"), "it belongs in `spec.placement`");

@@ -77,8 +77,8 @@ impl Reader<'_, '_> {
         }
         let written = entry.value.to_exact_json();
         // In these maps, a name of another system has a special hint instead: see `FieldIndex::hint`.
-        let is_said = path == "spec.code" || path.ends_with("hostPath") || path.ends_with("emptyDir");
-        let near = match other_names::field(&entry.key).filter(|_| !is_said) {
+        let is_in_message = path == "spec.code" || path.ends_with("hostPath") || path.ends_with("emptyDir");
+        let near = match other_names::field(&entry.key).filter(|_| !is_in_message) {
             Some(_) => match other_names::sibling(&entry.key, &written, known) {
                 Some((key, value)) if value != written => return self.rewritten(problem, entry, key, &value),
                 same => same.map(|(key, _)| key),

@@ -59,7 +59,7 @@ fn affinity(case: &Case<'_>, problems: &mut Vec<Problem>) {
     for part in affinity.entries() {
         for term in part.value.entries() {
             let is_map = part.key == "nodeAffinity" && term.key == "requiredDuringSchedulingIgnoredDuringExecution";
-            let (is_right, wanted, hint) = match (&term.value.kind, is_map) {
+            let (is_right, expected, hint) = match (&term.value.kind, is_map) {
                 (Kind::Map(_), true) => {
                     let has_terms = term.value.get("nodeSelectorTerms").is_some();
                     (has_terms, "a map with `nodeSelectorTerms`", "write `nodeSelectorTerms:` with the list of terms")
@@ -69,7 +69,7 @@ fn affinity(case: &Case<'_>, problems: &mut Vec<Problem>) {
                 (_, false) => (false, "a list of terms", "put `- ` before its first line, and indent the others"),
             };
             if !is_right {
-                let message = format!("`spec.placement.affinity.{}.{}` takes {wanted}", part.key, term.key);
+                let message = format!("`spec.placement.affinity.{}.{}` takes {expected}", part.key, term.key);
                 problems.push(Problem::new(&AFFINITY, term.value.span, message).hint(hint));
             }
         }

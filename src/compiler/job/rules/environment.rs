@@ -35,7 +35,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         if let EnvValue::Literal(text) = &value.value {
             problems.extend(hidden_gpus(case, &name.0, text, value.span));
             problems.extend(ignored_value(&name.0, text, value.span));
-            problems.extend(each_alone(case, &name.0, text, value.span));
+            problems.extend(report_local_address(case, &name.0, text, value.span));
             problems.extend(secrets::find_secret(&name.0, text, value.span));
         }
     }
@@ -139,14 +139,14 @@ fn unknown(name: &str, span: Span, problems: &mut Vec<Problem>) {
         problems.push(Problem::new(&UNKNOWN_VARIABLE, span, message).hint(hint));
         return;
     }
-    let whose = if known == NCCL { "NCCL" } else { "Horovod" };
+    let library = if known == NCCL { "NCCL" } else { "Horovod" };
     let near = nearest(name, known.iter().copied());
     // A name with only a similar prefix may be a variable of another program, so it is reported only if a known name is near.
     if near.is_none() && !name.starts_with("NCCL_") && !name.starts_with("HOROVOD_") {
         return;
     }
     let problem =
-        Problem::new(&UNKNOWN_VARIABLE, span, format!("{whose} has no variable `{name}`: it would be ignored"));
+        Problem::new(&UNKNOWN_VARIABLE, span, format!("{library} has no variable `{name}`: it would be ignored"));
     problems.push(match near {
         Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(span, near),
         None => problem.hint("look the name up, or remove it"),
@@ -204,7 +204,7 @@ fn misspelt_prefix(name: &str) -> &'static [&'static str] {
 
 /// Reports a `MASTER_ADDR` with the address of the local host in a job with several workers: the ranks of each worker
 /// would look for the first rank on their own host.
-fn each_alone(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<Problem> {
+fn report_local_address(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<Problem> {
     let workers: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas)).sum();
     let home = name == "MASTER_ADDR" && ["localhost", "127.0.0.1", "::1"].contains(&value);
     let shown = matches!(case.spec.launcher.kind, LauncherKind::Torchrun | LauncherKind::Shell);

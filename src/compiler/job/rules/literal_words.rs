@@ -103,7 +103,7 @@ fn command(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) {
                 .or_else(|| invisible(command.span, text))
                 .or_else(|| list_in_quotes(command.span, text).filter(|_| !plain))
                 .or_else(|| cut_off(case, command, *plain))
-                .or_else(|| own_line(command.span, text))
+                .or_else(|| report_option_on_own_line(command.span, text))
                 .or_else(|| not_waited_for(command.span, text)),
         ),
         Kind::List(items) => {
@@ -114,7 +114,7 @@ fn command(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) {
             let python = program.rsplit('/').next().is_some_and(|name| name.starts_with("python"));
             // The shell may be preceded by `env`, `numactl` or a container runtime.
             let shell = words.iter().any(|(_, word)| SHELLS.contains(&word.rsplit('/').next().unwrap_or(word)));
-            problems.extend(alone(&words).or_else(|| no_script(&words)).or_else(|| assignment(&words)));
+            problems.extend(report_split_script(&words).or_else(|| no_script(&words)).or_else(|| assignment(&words)));
             for (index, (item, word)) in words.iter().enumerate() {
                 let found = typeset(item.span, word, Some(word))
                     .or_else(|| invisible(item.span, word))
@@ -246,7 +246,7 @@ fn cut_off(case: &Case<'_>, command: &Node, plain: bool) -> Option<Problem> {
 }
 
 /// Reports a line that begins with an option. bash does not add the option to the command of the line above.
-fn own_line(span: Span, text: &str) -> Option<Problem> {
+fn report_option_on_own_line(span: Span, text: &str) -> Option<Problem> {
     let lines: Vec<&str> = text.lines().collect();
     let ends = |line: &str| !line.trim_end().ends_with(['\\', '|', '&', '(']);
     let option = |line: &str| line.trim_start().starts_with("--") && line.trim_start().len() > 2;
@@ -269,7 +269,7 @@ fn not_waited_for(span: Span, text: &str) -> Option<Problem> {
 }
 
 /// Reports a script for `bash -c` that is split into words: `[bash, -c, python, train.py]`.
-fn alone(words: &[(&Node, &str)]) -> Option<Problem> {
+fn report_split_script(words: &[(&Node, &str)]) -> Option<Problem> {
     let at = words.iter().position(|(_, word)| SHELLS.contains(&word.rsplit('/').next().unwrap_or(word)))?;
     let [(_, flag), (script, first), (_, more), ..] = words.get(at + 1..)? else { return None };
     let cut = ["-c", "-lc", "-ec"].contains(flag) && !first.contains(char::is_whitespace) && !first.contains('$');

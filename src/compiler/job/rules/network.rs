@@ -121,11 +121,11 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     let user = field!(case.ssh.user);
     if let Some(at) = user.filter(|at| at.0 == "root" && spec.security.run_as_user != Some(0)) {
-        let who = spec
+        let user_of_pods = spec
             .security
             .run_as_user
             .map_or_else(|| "as a user that the platform assigns".to_owned(), |id| format!("as user {id}"));
-        let problem = Problem::new(&SSH_USER, at.span, format!("`root` is user 0, and the pods run {who}"));
+        let problem = Problem::new(&SSH_USER, at.span, format!("`root` is user 0, and the pods run {user_of_pods}"));
         let root = match spec.security.pod_security_level {
             PodSecurityLevel::OpenShift => "",
             _ => "; or run as root: `security: {podSecurityLevel: baseline, runAsUser: 0}`",

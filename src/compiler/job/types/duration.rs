@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_as_the_same() {
+    fn printed_durations_are_read_back() {
         for (seconds, text) in [(0, "0s"), (90, "1m30s"), (7_200, "2h"), (86_400, "24h"), (3_661, "1h1m1s")] {
             assert_eq!(format_duration(seconds), text);
             assert_eq!(parse_duration(text), Some(seconds));

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_kubernetes_reads() {
+    fn quantities_are_read_as_in_kubernetes() {
         for (text, milli) in
             [("32", 32_000), ("500m", 500), ("0.5", 500), ("1Ki", 1_024_000), ("1k", 1_000_000), ("1.5e3", 1_500_000)]
         {

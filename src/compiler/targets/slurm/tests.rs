@@ -332,7 +332,7 @@ fn resources_are_converted_to_slurm_units() {
         "workers": {"replicas": 3, "gpus": 4, "slotsPerWorker": 4, "cpu": "10", "memory": "1000M", "ephemeralStorage": "1Gi"},
         "slurm": {"gres": "gpu:a100", "time": "26h"}, "lifecycle": {"retries": 0},
     }));
-    let wanted = [
+    let expected = [
         "job-name=mnist",
         "nodes=3",
         "ntasks-per-node=4",
@@ -343,7 +343,7 @@ fn resources_are_converted_to_slurm_units() {
         "time=1-02:00:00",
         "no-requeue",
     ];
-    assert_eq!(found, wanted);
+    assert_eq!(found, expected);
     let found = directives(
         json!({"launcher": {"kind": "torchrun"}, "workers": {"replicas": 1, "gpus": 8, "cpu": "64"}, "lifecycle": {"deadline": "59m"}}),
     );

@@ -127,7 +127,7 @@ fn number(context: &mut Context<'_>, node: &Node, role: Role) {
 }
 
 /// Records the outcomes of pods that do not become workers. `leads` is true for the leader that starts the ranks.
-pub fn beside(context: &mut Context<'_>, other: &Replicated<'_>, leads: bool, all: &[Replicated<'_>]) {
+pub fn record_other_pods(context: &mut Context<'_>, other: &Replicated<'_>, leads: bool, all: &[Replicated<'_>]) {
     if leads {
         each_pod::leader(context, &other.pods);
     }

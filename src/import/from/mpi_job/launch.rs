@@ -95,7 +95,7 @@ fn words(launcher: &Replica<'_>, world: &World, context: &mut Context<'_>) {
         launch::line(context, &line, &place(first), world);
         script(context, &place(first));
         let to = "spec.command spec.launcher";
-        let how = launch::became(context);
+        let how = launch::launcher_note(context);
         for node in parts.into_iter().flatten() {
             context.changed(node, to, how);
         }

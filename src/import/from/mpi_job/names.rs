@@ -14,11 +14,11 @@ use khorovod_compiler::yaml::Node;
 const OTHERS: &str = "it contains the name of a pod of the operator, and the pods have other names now: /horovod/generated/hostfile in the launcher lists those of the workers";
 
 /// A variable that cannot keep its value, and its new value as shell text. None if no new value can be computed.
-pub type Gone = (String, Option<String>);
+pub type ReplacedVariable = (String, Option<String>);
 
 /// Records the outcomes of variables, and of a launch line, that contain names of the operator's pods. Returns these
 /// variables. Runs before other variables are imported.
-pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>) -> Vec<Gone> {
+pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>) -> Vec<ReplacedVariable> {
     let name = job.get("metadata").and_then(|node| node.get("name")).and_then(text).unwrap_or_default();
     let names = |text: &str| text.contains(&format!("{name}-worker-")) || text.contains(&format!("{name}-launcher"));
     if name.is_empty() {
@@ -32,7 +32,7 @@ pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>
     // workers.
     let in_workers =
         context.spec.get(field::LAUNCHER_KIND).is_none() && context.spec.get(field::LAUNCHER_RUNS_RANKS).is_none();
-    let mut gone: Vec<Gone> = Vec::new();
+    let mut gone: Vec<ReplacedVariable> = Vec::new();
     for item in replicas.iter().filter_map(|replica| replica.field("env")).flat_map(Node::items) {
         let variable = item.get("name").and_then(text).unwrap_or_default();
         let Some(value) = item.get("value").and_then(text).filter(|value| names(value)) else { continue };
@@ -60,7 +60,7 @@ fn first(value: &str, job: &str) -> Option<String> {
 }
 
 /// Removes the variables from `spec.env`. If a variable has a new value, the command of the ranks sets it.
-pub fn put(gone: Vec<Gone>, context: &mut Context<'_>) {
+pub fn put(gone: Vec<ReplacedVariable>, context: &mut Context<'_>) {
     let mut lines = String::new();
     for (name, value) in gone {
         context.spec.take(&format!("spec.env.{name}"));
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_worker_is_told_from_others() {
+    fn the_first_worker_is_recognised() {
         let expected = |before: &str, after: &str| Some(format!("\"{before}{FIRST_WORKER}{after}\""));
         assert_eq!(first("a-worker-0", "a"), expected("", ""));
         assert_eq!(first("tcp://a-worker-0.a-worker.ns.svc:29500/x", "a"), expected("tcp://", ":29500/x"));

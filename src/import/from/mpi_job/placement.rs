@@ -14,20 +14,20 @@ use khorovod_compiler::yaml::Node;
 pub fn launcher(context: &mut Context<'_>, pod: &Node) {
     for entry in pod.entries() {
         let Some(to) = pod::placement_field(&entry.key) else { continue };
-        let wanted = entry.value.to_json();
+        let value = entry.value.to_json();
         let of_workers = context.spec.get(to).cloned();
         if pod::is_empty(&entry.value) {
             context.needless(&entry.value, "it is empty, which is the default");
         } else if pod::selects_operator_labels(&entry.key, &entry.value) {
             context.lose(&entry.value, pod::OPERATOR_LABELS);
-        } else if of_workers.as_ref() == Some(&wanted) {
+        } else if of_workers.as_ref() == Some(&value) {
             context.kept(&entry.value, to);
         } else if let Some(why) = no_launcher_pod(context) {
             context.lose(&entry.value, why);
         } else {
             let patch = match (to, of_workers) {
-                (field::PLACEMENT_TOLERATIONS, _) => with_own_tolerations(wanted),
-                (_, of_workers) => difference(&of_workers.unwrap_or_default(), wanted),
+                (field::PLACEMENT_TOLERATIONS, _) => with_own_tolerations(value),
+                (_, of_workers) => difference(&of_workers.unwrap_or_default(), value),
             };
             over_pods(context, "/spec", entry, patch, true);
         }
@@ -62,7 +62,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_difference_removes_what_the_launcher_lacks() {
+    fn fields_that_the_launcher_lacks_are_removed() {
         let workers = json!({"pool": "gpu", "zone": "a", "arch": "x"});
         let patch = difference(&workers, json!({"pool": "cpu", "zone": "a"}));
         assert_eq!(patch, json!({"pool": "cpu", "arch": null}));

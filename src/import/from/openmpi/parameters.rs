@@ -132,35 +132,35 @@ mod tests {
 
     #[test]
     fn parameters_in_each_form() {
-        let wanted = r#"{"image":"a:1","workers":3,"exec":"mpiexec -n 3 sh -c 'x \"y\"'"}"#;
+        let expected = r#"{"image":"a:1","workers":3,"exec":"mpiexec -n 3 sh -c 'x \"y\"'"}"#;
         let libsonnet = "{\n  global: {},\n  components: { // ours\n    job: {\n      image: 'a:1',\n      \"workers\": 3,\n      \
                          exec: \"mpiexec -n 3 sh -c 'x \\\"y\\\"'\",\n    },\n  },\n}\n";
-        assert_eq!(params(libsonnet).as_deref(), Ok(wanted));
-        assert_eq!(params("image: a:1\nworkers: 3\nexec: mpiexec -n 3 sh -c 'x \"y\"'").as_deref(), Ok(wanted));
+        assert_eq!(params(libsonnet).as_deref(), Ok(expected));
+        assert_eq!(params("image: a:1\nworkers: 3\nexec: mpiexec -n 3 sh -c 'x \"y\"'").as_deref(), Ok(expected));
         let lines = "COMPONENT=job\nIMAGE=a:1\nEXEC=\"mpiexec -n 3 sh -c 'x \\\"y\\\"'\"\n\
                      ks generate openmpi ${COMPONENT} --image ${IMAGE} \\\n  --exec \"${EXEC}\"\n\
                      ks param set ${COMPONENT} workers 3\n";
-        let wanted = r#"{"name":"job","image":"a:1","exec":"mpiexec -n 3 sh -c 'x \"y\"'","workers":"3"}"#;
-        assert_eq!(params(lines).as_deref(), Ok(wanted));
+        let expected = r#"{"name":"job","image":"a:1","exec":"mpiexec -n 3 sh -c 'x \"y\"'","workers":"3"}"#;
+        assert_eq!(params(lines).as_deref(), Ok(expected));
     }
 
     #[test]
     fn parameters_as_ks_lists_them() {
-        let wanted = r#"{"exec":"mpiexec -n 6 python a.py","workers":3,"image":"a:1"}"#;
+        let expected = r#"{"exec":"mpiexec -n 6 python a.py","workers":3,"image":"a:1"}"#;
         let table = "COMPONENT PARAM   VALUE\n========= =====   =====\njob       exec    'mpiexec -n 6 python a.py'\n\
                      job       workers 3\njob       image   'a:1'\n";
-        assert_eq!(params(table).as_deref(), Ok(wanted));
+        assert_eq!(params(table).as_deref(), Ok(expected));
         let json = r#"{"kind": "paramList", "data": [
             {"component": "job", "index": "0", "param": "exec", "value": "'mpiexec -n 6 python a.py'"},
             {"component": "job", "param": "workers", "value": "3"},
             {"component": "job", "param": "image", "value": "\"a:1\""}]}"#;
-        assert_eq!(params(json).as_deref(), Ok(wanted));
+        assert_eq!(params(json).as_deref(), Ok(expected));
     }
 
     #[test]
-    fn lines_that_come_apart_are_refused() {
+    fn incomplete_lines_are_refused() {
         let rest = "--secret s \\";
-        for (text, wanted) in [
+        for (text, expected) in [
             (format!("ks generate openmpi a --image x:1 {rest} \n  --workers 2 --exec 'sleep 1'\n"), "a blank follows"),
             ("ks generate openmpi a --image x:1\n  --workers 2\n".to_owned(), "`--workers` is in a line"),
             ("ks generate openmpi a --image x:1\nks generate openmpi b --image y:1\n".to_owned(), "several components"),
@@ -169,7 +169,7 @@ mod tests {
         ] {
             let mut problems = Vec::new();
             read(&text, Span { source: 0, start: 0, end: text.len() }, &mut problems);
-            assert!(problems.iter().any(|problem| problem.message.contains(wanted)), "{text}: {problems:#?}");
+            assert!(problems.iter().any(|problem| problem.message.contains(expected)), "{text}: {problems:#?}");
         }
         let beside = r#"{"name":"a","image":"x:1","$ kubectl get pods | less":""}"#;
         let params = params("ks generate openmpi a --image x:1\nkubectl get pods | less\n");
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_computed_is_refused() {
+    fn computed_parameters_are_refused() {
         for text in
             ["{a: b}", "{a: 1 + 2}", "{a: std.extVar('x')}", "{a+: 1}", "{a: 1", "{a: 'x}", "{a 1}", "{a: [1 2]}"]
         {

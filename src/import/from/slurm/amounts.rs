@@ -125,9 +125,9 @@ mod tests {
         let found = ["0-3", "3-5%2", "0-15:4", "1,3,7", "7", "4-4,9-12", "x"].map(first_of_array);
         let some = |first: &str, second: &str| (first.to_owned(), Some(second.to_owned()));
         let one = |first: &str| (first.to_owned(), None);
-        let wanted =
+        let expected =
             [some("0", "1"), some("3", "4"), some("0", "4"), some("1", "3"), one("7"), some("4", "9"), one("x")];
-        assert_eq!(found, wanted);
+        assert_eq!(found, expected);
     }
 
     #[test]
@@ -140,8 +140,8 @@ mod tests {
             ("1-0:30", 88_200),
             ("1-00:00:01", 86_401),
         ];
-        for (text, wanted) in cases {
-            assert_eq!(seconds(text), Ok(Some(wanted)), "{text}");
+        for (text, expected) in cases {
+            assert_eq!(seconds(text), Ok(Some(expected)), "{text}");
         }
         assert_eq!(seconds("UNLIMITED"), Ok(None));
         for text in ["", "a", "1:2:3:4", "1-", "-", "99999999999", "1-1:1:1:1"] {
@@ -154,8 +154,8 @@ mod tests {
             ("KILL@60", None),
             ("USR1@soon", None),
         ];
-        for (text, wanted) in signals {
-            assert_eq!(signal(text), wanted, "{text}");
+        for (text, expected) in signals {
+            assert_eq!(signal(text), expected, "{text}");
         }
         let amounts = [
             ("500", "500Mi"),
@@ -165,12 +165,12 @@ mod tests {
             ("1048576K", "1Gi"),
             ("4Gn", "4Gi"),
         ];
-        for (text, wanted) in amounts {
-            assert_eq!(quantity(mebibytes(text).unwrap()), wanted);
+        for (text, expected) in amounts {
+            assert_eq!(quantity(mebibytes(text).unwrap()), expected);
         }
         let lists = [("mega-[0-1]", Some(2)), ("a[0-2,5],b", Some(5)), ("n1,n2", Some(2)), ("r[1-2]n[0-3]", Some(8))];
-        for (list, wanted) in lists.into_iter().chain([("./hosts", None), ("a[x-y]", None)]) {
-            assert_eq!(hosts(list), wanted, "{list}");
+        for (list, expected) in lists.into_iter().chain([("./hosts", None), ("a[x-y]", None)]) {
+            assert_eq!(hosts(list), expected, "{list}");
         }
     }
 }

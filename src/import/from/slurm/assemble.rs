@@ -16,7 +16,7 @@ use crate::shell_text;
 use khorovod_compiler::problem::{Problem, Span};
 
 /// The note for a program that may not use MPI.
-const ASKS: &str = "in pods mpirun starts the ranks. If they find each other by SLURM_PROCID or RANK, as with Lightning, \
+const RANKS_WITHOUT_MPI: &str = "in pods mpirun starts the ranks. If they find each other by SLURM_PROCID or RANK, as with Lightning, \
                     import with `--command \"torchrun PROGRAM\"`";
 /// The note for ranks that deepspeed started without MPI.
 const DEEPSPEED: &str = "it started the ranks itself; now it starts them with mpirun, which must be on PATH under Slurm, and in the \
@@ -25,7 +25,7 @@ const DEEPSPEED: &str = "it started the ranks itself; now it starts them with mp
 /// The note for a program that is the only rank.
 const ONE: &str = "under Slurm it starts as in the script; in pods mpirun starts it, so the image needs MPI and sshd";
 /// The note about Slurm for such a program, if no option selects a PMI.
-const ASKS_SLURM: &str = ". Under Slurm, srun must offer a PMI by default, or the job ends with code 42: then set spec.slurm.srun.mpi, to \
+const RANKS_WITHOUT_PMI: &str = ". Under Slurm, srun must offer a PMI by default, or the job ends with code 42: then set spec.slurm.srun.mpi, to \
                           `none` if the ranks do not use MPI";
 
 impl Script<'_, '_, '_> {
@@ -43,7 +43,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// Reports that the number of nodes is a guess, if Slurm chooses this number and the script uses it.
-    fn tell_of_nodes(&mut self) {
+    fn report_guessed_nodes(&mut self) {
         let Some(option) = self.resources.unknown_nodes() else { return };
         let named = shell_text::named(self.text);
         if ["SLURM_NNODES", "SLURM_JOB_NUM_NODES"].iter().any(|name| named.contains(*name)) {
@@ -62,20 +62,20 @@ impl Script<'_, '_, '_> {
         if let Err(why) = self.resources.fits() {
             self.context.refuse_at(self.span, why, "write the number of nodes: `#SBATCH --nodes=4`");
         }
-        self.tell_of_nodes();
+        self.report_guessed_nodes();
         let launch = self.launch.take();
-        match (self.context.typed.clone(), launch, self.whole.clone()) {
+        match (self.context.typed.clone(), launch, self.verbatim_reason.clone()) {
             (Some((line, span)), launch, _) => {
                 if let Some((launch, span, row)) = launch {
-                    self.given(&launch.options, "srun ", span);
+                    self.apply_options(&launch.options, "srun ", span);
                     self.changed(row, "", "`--command` replaces it");
                 }
                 self.typed(&line, span);
             }
-            (None, _, Some(why)) => self.as_it_stands(&why),
+            (None, _, Some(why)) => self.run_verbatim(&why),
             (None, Some((launch, span, row)), None) => self.launched(launch, span, row),
             (None, None, None) if self.setup.iter().any(|line| !preparation::prepares(&line.text)) => {
-                self.as_it_stands("no line of it is known to start ranks");
+                self.run_verbatim("no line of it is known to start ranks");
             }
             (None, None, None) => {
                 let world = self.resources.world();
@@ -88,20 +88,20 @@ impl Script<'_, '_, '_> {
                 self.resources.put_slots(self.context);
             }
         }
-        if !self.stands {
+        if !self.is_verbatim {
             self.flags(false);
         }
         self.surroundings();
-        self.tell_of_own();
-        self.tell_of_array();
+        self.check_imported_command();
+        self.report_array();
         if let Some(image) = &self.image {
             self.context.image(image, "the container's");
         }
         if self.context.spec.get(field::IMAGE_NAME).is_none() {
             self.context.image(IMAGE, "Slurm does not use it; for Kubernetes, write the name of your image");
         }
-        self.tell_of_files();
-        for (row, verdict, to, how) in std::mem::take(&mut self.said).into_iter().rev() {
+        self.report_files();
+        for (row, verdict, to, how) in std::mem::take(&mut self.outcomes).into_iter().rev() {
             self.context.outcomes.settle_row(row, verdict, &to, &how);
         }
     }
@@ -141,7 +141,7 @@ impl Script<'_, '_, '_> {
     fn launched(&mut self, launch: Srun, span: Span, row: usize) {
         let line = launch.line.clone();
         self.start(launch, span, row);
-        self.tell_of_moments(&line, span);
+        self.report_repeated_expansions(&line, span);
     }
 
     fn start(&mut self, launch: Srun, span: Span, row: usize) {
@@ -149,10 +149,10 @@ impl Script<'_, '_, '_> {
             resources: self.resources.clone(),
             nodes: self.nodes.clone(),
             tasks: self.tasks.clone(),
-            said: self.said.len(),
+            outcomes: self.outcomes.len(),
             rows: self.context.outcomes.next_row(),
         });
-        self.given(&launch.options.clone(), "srun ", span);
+        self.apply_options(&launch.options.clone(), "srun ", span);
         for (name, value) in &launch.env {
             self.env.push((name.clone(), value.clone(), row));
         }
@@ -187,17 +187,17 @@ impl Script<'_, '_, '_> {
             match classify::launch(&inner).1 {
                 Line::Launch(read) if read.kind == "torchrun" => {}
                 Line::Script(_) if srun_program::launches_more(&inner) => {}
-                _ => return self.as_it_stands("a shell starts the launcher"),
+                _ => return self.run_verbatim("a shell starts the launcher"),
             }
             launch.line = inner;
         }
-        if let Some(why) = self.whole.take() {
-            return self.as_it_stands(&why);
+        if let Some(why) = self.verbatim_reason.take() {
+            return self.run_verbatim(&why);
         }
         let (line, read) = classify::launch(&launch.line);
         let needs = self.needs(&launch.line, &launch.line);
         match read {
-            Line::Script(_) if needs.is_some() => self.as_it_stands(&needs.unwrap_or_default()),
+            Line::Script(_) if needs.is_some() => self.run_verbatim(&needs.unwrap_or_default()),
             Line::Launch(mut read) => {
                 let text = program::as_text(&read.program).unwrap_or_default();
                 if let (Some(wrap), line) = srun_program::unwrapped(&text) {
@@ -213,7 +213,7 @@ impl Script<'_, '_, '_> {
                     self.drop_unused(&uses);
                 }
                 if let Some(why) = self.needs(&uses, &launch.line) {
-                    return self.as_it_stands(&why);
+                    return self.run_verbatim(&why);
                 }
                 self.resources.put(self.context, u32::from(agents));
                 let world = self.resources.world();
@@ -246,13 +246,15 @@ impl Script<'_, '_, '_> {
             {
                 self.program(launch, row);
             }
-            Line::Script(_) if launch.alone && self.resources.one_rank() && words(&launch.line).is_some() => {
+            Line::Script(_)
+                if launch.is_without_launcher && self.resources.one_rank() && words(&launch.line).is_some() =>
+            {
                 self.program(launch, row);
             }
             Line::Script(_) if launch.line.split_whitespace().any(|word| word == "srun") => {
-                self.as_it_stands("it uses srun in a way that only srun can run");
+                self.run_verbatim("it uses srun in a way that only srun can run");
             }
-            Line::Script(why) => self.as_it_stands(&why),
+            Line::Script(why) => self.run_verbatim(&why),
         }
     }
 
@@ -283,9 +285,12 @@ impl Script<'_, '_, '_> {
     /// Imports a program that each rank runs.
     fn program(&mut self, launch: Srun, row: usize) {
         let may_meet = launch.srun && srun_program::container(&launch.line).is_none();
-        if may_meet && self.meets(&launch.line) && !srun_program::launches_more(&launch.line) && self.counts_processes()
+        if may_meet
+            && self.uses_master_addr(&launch.line)
+            && !srun_program::launches_more(&launch.line)
+            && self.counts_processes()
         {
-            return self.as_it_stands("the script computes WORLD_SIZE");
+            return self.run_verbatim("the script computes WORLD_SIZE");
         }
         self.resources.put(self.context, 0);
         self.resources.put_workers(self.context);
@@ -299,12 +304,12 @@ impl Script<'_, '_, '_> {
                 "it exists only under Slurm; in pods, the image is the container. Import with `--command PROGRAM`";
             self.lost(row, how);
         }
-        if launch.srun && contained.is_none() && self.meets(line) && !srun_program::launches_more(line) {
+        if launch.srun && contained.is_none() && self.uses_master_addr(line) && !srun_program::launches_more(line) {
             self.agents(&program, row);
             return self.srun(true);
         }
         // Ranks of `accelerate launch` connect with torch.distributed.
-        if launch.srun && self.mpi.is_none() && (self.meets(line) || srun_program::launches_more(line)) {
+        if launch.srun && self.mpi.is_none() && (self.uses_master_addr(line) || srun_program::launches_more(line)) {
             self.mpi = Some("none".to_owned());
         }
         self.context.spec.put(field::COMMAND, program, "what each rank runs");
@@ -312,11 +317,18 @@ impl Script<'_, '_, '_> {
             let how = "it runs once on each worker and starts the ranks there; its configuration file is not imported";
             return self.settle_program(launch.srun, row, how);
         }
-        match launch.srun && self.mpi.as_deref().is_none_or(|mpi| mpi == "none") && srun_program::may_ask_slurm(line) {
+        match launch.srun
+            && self.mpi.as_deref().is_none_or(|mpi| mpi == "none")
+            && srun_program::may_use_slurm_variables(line)
+        {
             true => {
                 let comment = "the default, for MPI; if the ranks use torch.distributed without MPI, write torchrun";
                 self.context.spec.put(field::LAUNCHER_KIND, "mpirun", comment);
-                let how = if self.mpi.is_none() { format!("{ASKS}{ASKS_SLURM}") } else { ASKS.to_owned() };
+                let how = if self.mpi.is_none() {
+                    format!("{RANKS_WITHOUT_MPI}{RANKS_WITHOUT_PMI}")
+                } else {
+                    RANKS_WITHOUT_MPI.to_owned()
+                };
                 self.settle_program(launch.srun, row, &how);
             }
             false if !launch.srun && self.resources.one_rank() => self.settle_program(false, row, ONE),

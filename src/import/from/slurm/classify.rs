@@ -52,7 +52,7 @@ pub struct Srun {
     /// Options of srun that only the script can compute.
     pub unknown: Vec<String>,
     /// Whether it is a program without a launcher, which runs once on the first node.
-    pub alone: bool,
+    pub is_without_launcher: bool,
     /// The variables that are assigned before the program, as in `A=1 srun …`.
     pub env: Vec<(String, String)>,
     /// The redirections or the pipe that its output goes to.
@@ -70,8 +70,8 @@ impl Srun {
     }
 
     /// A line with a program without a launcher.
-    pub fn alone(line: &str) -> Self {
-        Self { alone: true, ..Self::of(line) }
+    pub fn without_launcher(line: &str) -> Self {
+        Self { is_without_launcher: true, ..Self::of(line) }
     }
 
     fn kind(self) -> Kind {
@@ -96,7 +96,7 @@ pub fn kind(text: &str) -> Kind {
 fn of_statement(text: &str, statement: &Statement) -> Kind {
     let first = &statement.commands[0];
     let CommandKind::Simple { assignments, words } = &first.kind else { return Kind::Other };
-    if first.redirections.is_empty() && statement.only().is_some() && !statement.background {
+    if first.redirections.is_empty() && statement.only().is_some() && !statement.is_background {
         return simple(&text[first.span.clone()]);
     }
     let given = shell_text::assignments(text, first);
@@ -115,9 +115,11 @@ fn of_statement(text: &str, statement: &Statement) -> Kind {
         Kind::Launch(launch) if only_ends(text, statement) => Srun { ends: Some(tail.to_owned()), ..*launch }.kind(),
         Kind::Launch(launch) if keeps_output => Srun { lost: Some(tail.to_owned()), ..*launch }.kind(),
         Kind::Launch(launch) => Srun { line: text.to_owned(), srun: false, ..*launch }.kind(),
-        Kind::Program if only_ends(text, statement) => Srun { ends: Some(tail.to_owned()), ..Srun::alone(head) }.kind(),
-        Kind::Program if keeps_output => Srun { lost: Some(tail.to_owned()), ..Srun::alone(head) }.kind(),
-        Kind::Program => Srun::alone(text).kind(),
+        Kind::Program if only_ends(text, statement) => {
+            Srun { ends: Some(tail.to_owned()), ..Srun::without_launcher(head) }.kind()
+        }
+        Kind::Program if keeps_output => Srun { lost: Some(tail.to_owned()), ..Srun::without_launcher(head) }.kind(),
+        Kind::Program => Srun::without_launcher(text).kind(),
         Kind::Shows | Kind::Ends if only_shows(text, statement, 0) => Kind::Shows,
         // `cd DIR || exit 1` counts as `cd DIR`, because the new job also ends if the folder does not exist.
         kind @ (Kind::Folder(_) | Kind::Start) if only_ends(text, statement) => kind,
@@ -147,7 +149,7 @@ fn only_keeps_output(text: &str, statement: &Statement) -> bool {
 fn only_ends(text: &str, statement: &Statement) -> bool {
     let last = statement.commands.last().map_or("", |command| &text[command.span.clone()]);
     let fails = last == "exit" || last.strip_prefix("exit ").is_some_and(|code| code.trim() != "0");
-    !statement.background
+    !statement.is_background
         && fails
         && statement.joints.first() == Some(&Joint::Or)
         && statement.joints[1..].iter().all(|joint| *joint == Joint::And)
@@ -197,7 +199,7 @@ fn simple(text: &str) -> Kind {
         ("time" | "exec" | "nohup", _) if rest.len() > 1 && assigned.is_empty() => {
             let at = if (program, name(1)) == ("time", "-p") { 2 } else { 1 };
             match simple(from(at)) {
-                Kind::Program => Srun::alone(from(at)).kind(),
+                Kind::Program => Srun::without_launcher(from(at)).kind(),
                 other => other,
             }
         }
@@ -353,14 +355,14 @@ fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
             continue;
         }
         // For an unknown option, it is not known whether a value follows.
-        if !options::known(&plain[at]) && !plain[at].contains('=') {
+        if !options::is_known_option(&plain[at]) && !plain[at].contains('=') {
             return Kind::Other;
         }
         let Ok((given, count)) = options::read(&plain[at..]) else { break };
         // `--jobid` may contain a variable, because the option is not needed: srun runs in the job of the script.
         let own = plain[at].starts_with("--jobid");
         match !own && words[at..at + count].iter().any(|word| word.expands) {
-            true if !given.iter().all(options::Given::goes_beside) => return whole(),
+            true if !given.iter().all(options::ParsedOption::leaves_ranks_unchanged) => return whole(),
             true => unknown.push(plain[at..at + count].join(" ")),
             false => options.extend_from_slice(&plain[at..at + count]),
         }
@@ -384,15 +386,15 @@ fn options_only(words: &[Word]) -> Option<bool> {
     let variable = |word: &Word| word.expands && word.text.starts_with('$');
     let (first, rest) = words.split_first()?;
     let option = |word: &Word| word.text.starts_with('-') || variable(word);
-    if !variable(first) || rest.first().is_none_or(|word| !option(word) && !starts(word)) {
+    if !variable(first) || rest.first().is_none_or(|word| !option(word) && !is_wrapper(word)) {
         return Some(false);
     }
     // The variable certainly holds options only if a known program follows it.
-    rest.iter().find(|word| !option(word)).filter(|word| starts(word)).map(|_| true)
+    rest.iter().find(|word| !option(word)).filter(|word| is_wrapper(word)).map(|_| true)
 }
 
 /// Whether a word is the name of a program that usually starts others.
-fn starts(word: &Word) -> bool {
+fn is_wrapper(word: &Word) -> bool {
     let name = word.text.rsplit('/').next().unwrap_or_default();
     launchers::launcher(std::slice::from_ref(word)).is_some()
         || name.starts_with("python")
@@ -475,7 +477,7 @@ mod tests {
     use crate::shell_text::{fill, without_comment, without_quoted};
 
     #[test]
-    fn lines_and_what_they_are_for() {
+    fn kinds_of_lines() {
         let text = |text: &str| text.to_owned();
         assert_eq!(kind("module load A/1 B"), Kind::Module(Some(vec![text("A/1"), text("B")])));
         assert_eq!(kind("ml A"), Kind::Module(Some(vec![text("A")])));
@@ -553,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_shell_puts_into_our_own_options_is_no_matter() {
+    fn expansions_in_dropped_options_are_allowed() {
         let kind = |line: &str| match launch(line).1 {
             Line::Launch(launch) => launch.kind,
             Line::Script(_) => "",

@@ -35,7 +35,7 @@ impl Script<'_, '_, '_> {
         };
         if let Kind::Options(words) = kind {
             let from = if text.trim_start().starts_with("sbatch") { "sbatch " } else { "srun " };
-            self.given(&words, from, span);
+            self.apply_options(&words, from, span);
             return false;
         }
         if kind == Kind::Other
@@ -103,26 +103,28 @@ impl Script<'_, '_, '_> {
             }
             Kind::Other if self.launch.is_none() && self.unset(text) => self.rest(text, row, false),
             // Another line starts the ranks, so this program prepares for them.
-            Kind::Launch(srun) if srun.alone && self.starts && self.launch.is_none() => self.before(text, row),
-            Kind::Program if self.starts && self.launch.is_none() => self.before(text, row),
+            Kind::Launch(srun) if srun.is_without_launcher && self.has_launcher && self.launch.is_none() => {
+                self.before(text, row)
+            }
+            Kind::Program if self.has_launcher && self.launch.is_none() => self.before(text, row),
             Kind::Launch(launch) => match self.launch {
                 None => {
                     self.pieces(&filled);
                     text.clone_into(&mut self.launch_text);
                     self.launch = Some((*launch, span, row));
                 }
-                Some(_) => self.whole(&format!("line {} starts ranks again", self.line())),
+                Some(_) => self.require_verbatim(&format!("line {} starts ranks again", self.line())),
             },
             Kind::Program if self.launch.is_none() && classify::starts_ranks(text) => {
                 text.clone_into(&mut self.launch_text);
-                self.launch = Some((Srun::alone(&filled), span, row));
+                self.launch = Some((Srun::without_launcher(&filled), span, row));
             }
             _ => {
-                if secrets::assigns_secret(text) && self.whole.is_none() {
+                if secrets::assigns_secret(text) && self.verbatim_reason.is_none() {
                     self.refuse_secret(span);
                 }
                 // Without a launcher in the script, its programs are the training.
-                let trains = !self.starts && self.launch.is_none() && classify::starts_ranks(text);
+                let trains = !self.has_launcher && self.launch.is_none() && classify::starts_ranks(text);
                 self.rest(text, row, trains || names_launcher(text));
             }
         }
@@ -164,10 +166,11 @@ impl Script<'_, '_, '_> {
     /// command.
     pub fn rest(&mut self, text: &str, row: usize, starts_ranks: bool) {
         if starts_ranks {
-            return self.whole(&format!("line {} starts ranks in a way that needs a shell or srun", self.line()));
+            return self
+                .require_verbatim(&format!("line {} starts ranks in a way that needs a shell or srun", self.line()));
         }
         if self.launch.is_some() {
-            return self.whole(&format!("line {} follows the launch", self.line()));
+            return self.require_verbatim(&format!("line {} follows the launch", self.line()));
         }
         self.setup.push(Setup::new(text.to_owned(), row));
         let first = text.split_whitespace().next().unwrap_or_default();
@@ -188,8 +191,8 @@ impl Script<'_, '_, '_> {
         self.changed(row, field::SLURM_SETUP, how);
     }
 
-    pub fn whole(&mut self, why: &str) {
-        self.whole.get_or_insert_with(|| why.to_owned());
+    pub fn require_verbatim(&mut self, why: &str) {
+        self.verbatim_reason.get_or_insert_with(|| why.to_owned());
     }
 
     /// Returns the number of the line that is being imported.

@@ -47,12 +47,12 @@ impl Script<'_, '_, '_> {
     /// that cannot be exported. `uses` is the text of the launch without the options that were imported, and `line` is
     /// its line in the script.
     pub fn needs(&self, uses: &str, line: &str) -> Option<String> {
-        let said = |name: &str| {
+        let is_computed = |name: &str| {
             let mut parts = self.parts.iter();
             parts.any(|part| part.effects.may_set(name) && !self.text[part.place.clone()].contains(line))
         };
         if shell_text::names_positional(&shell_text::without_quoted(uses))
-            && self.parts.iter().any(|part| part.effects.positional)
+            && self.parts.iter().any(|part| part.effects.sets_positional)
         {
             return Some("the launch needs positional parameters that the script sets".to_owned());
         }
@@ -67,7 +67,7 @@ impl Script<'_, '_, '_> {
         // A line of the setup may use an array of an earlier line, because all these lines run in one shell.
         let of_setup: BTreeSet<String> = self.setup.iter().flat_map(|line| shell_text::names(&line.text)).collect();
         let of_setup = of_setup.into_iter().filter(|name| !prepared(name));
-        let name = of_launch.chain(of_setup).find(|name| said(name))?;
+        let name = of_launch.chain(of_setup).find(|name| is_computed(name))?;
         Some(format!("the launch needs `{name}`, which only the script can compute"))
     }
 
@@ -85,7 +85,7 @@ impl Script<'_, '_, '_> {
             {
                 self.setup.push(Setup::new(format!("export {name}"), row));
             } else if let Some(row) = self.setup.iter().rfind(|line| line.effects.anything).map(|line| line.row)
-                && self.only_set_elsewhere(&name)
+                && self.is_set_by_sourced_files(&name)
             {
                 self.setup.push(Setup::new(format!("export {name}"), row));
             }
@@ -93,7 +93,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// Whether a variable can be set only by a file that the setup sources.
-    fn only_set_elsewhere(&self, name: &str) -> bool {
+    fn is_set_by_sourced_files(&self, name: &str) -> bool {
         shell::is_name(name)
             && !name.starts_with("SLURM")
             && !MEETING.contains(&name)

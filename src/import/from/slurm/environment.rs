@@ -35,7 +35,7 @@ impl Script<'_, '_, '_> {
 
     /// Whether a row of the report belongs to the line that starts the ranks, which may begin with assignments.
     fn launches(&self, row: usize) -> bool {
-        self.said.iter().any(|(other, _, to, _)| *other == row && to.starts_with(field::COMMAND))
+        self.outcomes.iter().any(|(other, _, to, _)| *other == row && to.starts_with(field::COMMAND))
     }
 
     pub fn surroundings(&mut self) {
@@ -56,8 +56,8 @@ impl Script<'_, '_, '_> {
             }
         }
         self.nodes_of_launch();
-        self.tell_of_gpus();
-        self.tell_of_container();
+        self.report_visible_gpus();
+        self.report_container();
         let kind = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str);
         let torchrun = kind == Some("torchrun");
         let counts = torchrun || kind == Some("deepspeed");
@@ -141,7 +141,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// Reports, if the ranks run in a container, that torchrun itself runs outside of it.
-    fn tell_of_container(&mut self) {
+    fn report_container(&mut self) {
         let is_torchrun = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str) == Some("torchrun");
         let wrap = self.context.spec.get(field::SLURM_WRAP).and_then(|words| words.get(0)?.as_str());
         if let Some(container) = wrap.map(str::to_owned).filter(|_| is_torchrun) {
@@ -154,12 +154,12 @@ impl Script<'_, '_, '_> {
     }
 
     /// Reports, if Slurm showed each rank only its own GPUs, that a rank now sees all GPUs of its worker.
-    fn tell_of_gpus(&mut self) {
+    fn report_visible_gpus(&mut self) {
         let bound = std::mem::take(&mut self.bound);
         let is_replaced =
-            |row: usize| self.said.iter().any(|(other, verdict, ..)| *other == row && *verdict == Verdict::Dropped);
+            |row: usize| self.outcomes.iter().any(|(other, verdict, ..)| *other == row && *verdict == Verdict::Dropped);
         let last = bound.into_iter().rfind(|(.., row)| !is_replaced(*row));
-        if let Some((option, span, _)) = last.filter(|_| !self.stands && self.slots() > 1) {
+        if let Some((option, span, _)) = last.filter(|_| !self.is_verbatim && self.slots() > 1) {
             let row = self.context.outcomes.add(format!("{option}: the GPUs of each rank"), span);
             self.lost(row, SEES_ALL);
         }

@@ -14,7 +14,7 @@ const MOST: usize = 6;
 impl Script<'_, '_, '_> {
     /// Adds one row to the report with the files that pods may lack. Relative paths are not reported if the user named
     /// an image, because these files should be in the image.
-    pub fn tell_of_files(&mut self) {
+    pub fn report_files(&mut self) {
         let spec = &self.context.spec;
         let has_image = self.image.is_some() || self.context.options.image.is_some();
         let command = spec.get(field::COMMAND).and_then(program::as_text).unwrap_or_default();

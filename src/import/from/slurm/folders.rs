@@ -40,7 +40,7 @@ fn below(here: &str, folder: &str) -> Option<String> {
 
 /// Whether the result of a line may depend on the folder in which it runs.
 fn needs_folder(line: &str) -> bool {
-    const ELSEWHERE: &[&str] = &[
+    const WITHOUT_FOLDER: &[&str] = &[
         "conda",
         "mamba",
         "micromamba",
@@ -61,7 +61,7 @@ fn needs_folder(line: &str) -> bool {
         Kind::Assign(pairs) => pairs.iter().any(|(_, value)| value.is_none()) && line.contains(['`', '(']),
         Kind::Export(_) | Kind::Flags | Kind::Module(_) => false,
         _ if ["source", "."].contains(&first) => !file.starts_with(['/', '~', '$']),
-        _ => !ELSEWHERE.contains(&first),
+        _ => !WITHOUT_FOLDER.contains(&first),
     }
 }
 
@@ -90,7 +90,7 @@ impl Script<'_, '_, '_> {
     /// Sets the folder in which the ranks start. khorovod's script changes to this folder after the setup. So if a line
     /// of the setup may need a folder, a `cd` is kept above this line.
     pub fn settle_folders(&mut self) {
-        if self.stands {
+        if self.is_verbatim {
             return;
         }
         let Some(last) = self.setup.iter().rposition(|line| line.folder.is_some() || changes(&line.text)) else {

@@ -17,7 +17,7 @@ fn split(script: &str) -> Option<(Vec<&str>, &str)> {
     let statements = shell::parse(script).statements;
     let mut commands = Vec::new();
     for statement in &statements {
-        if statement.background || statement.joints.iter().any(|joint| *joint != Joint::And) {
+        if statement.is_background || statement.joints.iter().any(|joint| *joint != Joint::And) {
             return None;
         }
         commands.extend(&statement.commands);
@@ -70,7 +70,7 @@ impl Script<'_, '_, '_> {
             return None;
         }
         let Some((before, launch)) = split(script) else {
-            self.whole("the shell that srun starts does more than prepare the launcher");
+            self.require_verbatim("the shell that srun starts does more than prepare the launcher");
             return None;
         };
         for line in before {

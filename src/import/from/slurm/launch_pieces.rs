@@ -17,14 +17,14 @@ pub enum Held {
 }
 
 /// Variables and their values.
-pub type Known = Vec<(String, Held)>;
+pub type Variables = Vec<(String, Held)>;
 
 /// The maximum length of a value in bytes. A value may contain other values several times, so lengths can grow
 /// exponentially.
 const LONGEST: usize = 32 << 10;
 
 /// Adds the variable that a line sets to `known`, if the value is several words. Otherwise removes an earlier value from `known`.
-pub fn learn(line: &str, known: &mut Known) {
+pub fn learn(line: &str, known: &mut Variables) {
     let words = ["export ", "declare ", "typeset ", "readonly ", "-a ", "-x "];
     let line = words.iter().fold(line.trim(), |line, word| line.strip_prefix(word).unwrap_or(line).trim_start());
     let Some((name, value)) = line.split_once('=') else { return };
@@ -67,7 +67,7 @@ fn one_line(list: &str) -> String {
 }
 
 /// Returns a line with the values of variables inserted.
-pub fn spliced(line: &str, known: &Known) -> String {
+pub fn spliced(line: &str, known: &Variables) -> String {
     if known.is_empty() {
         return line.to_owned();
     }
@@ -119,7 +119,7 @@ pub fn without_own_options(line: &str) -> String {
     hidden.shown(&kept.join(" "))
 }
 
-fn find<'k>(name: &str, known: &'k Known) -> Option<&'k Held> {
+fn find<'k>(name: &str, known: &'k Variables) -> Option<&'k Held> {
     known.iter().find(|(other, _)| other == name).map(|(_, held)| held)
 }
 
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn after(script: &[&str], line: &str) -> String {
-        let mut known = Known::new();
+        let mut known = Variables::new();
         for line in script {
             learn(line, &mut known);
         }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_lists_stand_where_they_are_named() {
+    fn texts_and_lists_replace_their_variables() {
         let launcher = "export L=\"torchrun --rank \\$R \\\n --at $HOST:1\"";
         assert_eq!(after(&[launcher], "srun $L a.py"), "srun torchrun --rank \\$R --at ${HOST}:1 a.py");
         assert_eq!(after(&[launcher], "srun '$L' \\$L"), "srun '$L' \\$L");
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_stays_a_variable() {
+    fn variables_without_fixed_texts_are_not_replaced() {
         assert_eq!(after(&["A=\"a b\"", "A=$(date)"], "x $A"), "x $A");
         assert_eq!(after(&["A=one", "B=($(hosts))", "C+=\" x y\""], "$A ${B[@]} $C"), "$A ${B[@]} $C");
         let twice: Vec<String> = (0..40).map(|_| "A=\"$A $A\"".to_owned()).collect();

@@ -53,7 +53,7 @@ use Meaning::{
 };
 
 /// The long names and the short name, whether a value follows, and the meaning.
-type Known = Row<Value, Meaning>;
+type OptionRow = Row<Value, Meaning>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
@@ -73,7 +73,7 @@ const SHARED: Meaning = Stays("under Slurm only: on Kubernetes, nodes are shared
 const BY_HAND: Meaning = Lost("the spec has no field for it: pass it to sbatch on the command line");
 const STEP: &str = "the spec has no field for a part of the allocation: the ranks use all of it";
 
-const OPTIONS: &[Known] = &[
+const OPTIONS: &[OptionRow] = &[
     ("nodes N", Needed, Nodes),
     ("ntasks n", Needed, Count(|all| &mut all.tasks, field::WORKERS_SLOTS_PER_WORKER, "")),
     (
@@ -194,29 +194,29 @@ const OPTIONS: &[Known] = &[
 
 /// An option of a command.
 #[derive(Debug, Clone)]
-pub struct Given {
+pub struct ParsedOption {
     /// Its long name.
     pub name: String,
     pub value: Option<String>,
     pub meaning: Meaning,
     /// The option as it is written: `-N 2`.
-    pub said: String,
+    pub as_written: String,
 }
 
-impl Given {
+impl ParsedOption {
     /// Whether the option does not affect which ranks are started.
-    pub fn goes_beside(&self) -> bool {
+    pub fn leaves_ranks_unchanged(&self) -> bool {
         matches!(self.meaning, Stays(_) | Binds | Image | Needless(_) | Lost(_) | Folder | Field(_))
     }
 }
 
 /// Whether an option is known.
-pub fn known(word: &str) -> bool {
+pub fn is_known_option(word: &str) -> bool {
     word.strip_prefix("--").is_none_or(|long| find(long.split('=').next().unwrap_or(long)).is_some())
 }
 
 /// Reads one option. Returns it and the number of its words, or a message.
-pub fn read(words: &[String]) -> Result<(Vec<Given>, usize), String> {
+pub fn read(words: &[String]) -> Result<(Vec<ParsedOption>, usize), String> {
     let word = words[0].as_str();
     let Some(rest) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) else {
         return Err(format!("`{word}` is not an option"));
@@ -245,16 +245,16 @@ pub fn read(words: &[String]) -> Result<(Vec<Given>, usize), String> {
             given.append(&mut more);
             return Ok((given, count));
         }
-        given.push(Given { name: name.to_owned(), value: None, meaning: *meaning, said: format!("-{c}") });
+        given.push(ParsedOption { name: name.to_owned(), value: None, meaning: *meaning, as_written: format!("-{c}") });
     }
     Ok((given, 1))
 }
 
 /// Finds an option by its name, or by a prefix of it that is unique.
-fn find(name: &str) -> Option<&'static Known> {
+fn find(name: &str) -> Option<&'static OptionRow> {
     let exact = row(OPTIONS, name).filter(|_| name.len() > 1);
     exact.or_else(|| {
-        let begins = |known: &&Known| name.len() > 2 && names(known).any(|known| known.starts_with(name));
+        let begins = |known: &&OptionRow| name.len() > 2 && names(known).any(|known| known.starts_with(name));
         let mut near = OPTIONS.iter().filter(begins);
         near.next().filter(|_| near.next().is_none())
     })
@@ -266,12 +266,12 @@ fn value(
     takes: Value,
     meaning: Meaning,
     words: &[String],
-) -> Result<(Vec<Given>, usize), String> {
-    let given = |value: Option<&str>, said: String| Given {
+) -> Result<(Vec<ParsedOption>, usize), String> {
+    let given = |value: Option<&str>, as_written: String| ParsedOption {
         name: name.to_owned(),
         value: value.map(str::to_owned),
         meaning,
-        said,
+        as_written,
     };
     match (inline, takes) {
         (Some(_), _) | (None, Alone | Inline) => Ok((vec![given(inline, words[0].clone())], 1)),

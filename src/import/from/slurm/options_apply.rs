@@ -1,6 +1,6 @@
 //! Imports the options of sbatch and srun, one by one.
 
-use super::options::{self, Given, Meaning};
+use super::options::{self, Meaning, ParsedOption};
 use super::{Script, amounts};
 use crate::codes::BAD_VALUE;
 use crate::field;
@@ -14,7 +14,7 @@ pub const SEES_ALL: &str = "each rank sees all GPUs of its worker: let the progr
 
 impl Script<'_, '_, '_> {
     /// Imports options in their order. `from` is the command that they belong to, for the report.
-    pub fn given(&mut self, words: &[String], from: &str, span: Span) {
+    pub fn apply_options(&mut self, words: &[String], from: &str, span: Span) {
         let mut rest = words;
         while !rest.is_empty() {
             // This branch is for sbatch. srun's options `-W` and `--wait` have another meaning, and take a value.
@@ -30,7 +30,7 @@ impl Script<'_, '_, '_> {
             match options::read(rest) {
                 Ok((given, count)) => {
                     for option in given {
-                        let row = self.row(&format!("{from}{}", option.said), span);
+                        let row = self.row(&format!("{from}{}", option.as_written), span);
                         self.option(&option, row, from, span);
                     }
                     rest = &rest[count..];
@@ -50,14 +50,14 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    fn option(&mut self, option: &Given, row: usize, from: &str, span: Span) {
+    fn option(&mut self, option: &ParsedOption, row: usize, from: &str, span: Span) {
         let value = option.value.clone().unwrap_or_default();
         let step = from.starts_with("srun");
         self.replace_earlier(option, from, row);
         match option.meaning {
             Meaning::Name | Meaning::Field(_) if value.is_empty() => self.dropped(row, "it has no value"),
             Meaning::Name => {
-                let (verdict, how) = self.context.rename(&value, &option.said);
+                let (verdict, how) = self.context.rename(&value, &option.as_written);
                 self.settle(row, verdict, "metadata.name", how);
             }
             Meaning::Folder => self.folder(&value, row),
@@ -71,7 +71,7 @@ impl Script<'_, '_, '_> {
                 );
             }
             Meaning::Hold => {
-                self.context.spec.put(field::SCHEDULING_SUSPEND, true, &option.said);
+                self.context.spec.put(field::SCHEDULING_SUSPEND, true, &option.as_written);
                 self.kept(row, field::SCHEDULING_SUSPEND, "");
             }
             Meaning::Signal => self.signal(&value, option, row),
@@ -94,7 +94,7 @@ impl Script<'_, '_, '_> {
                 if name == "nodelist" {
                     self.resources.hosts = amounts::hosts(&value);
                 }
-                self.context.spec.put(&format!("spec.slurm.{name}"), value, &option.said);
+                self.context.spec.put(&format!("spec.slurm.{name}"), value, &option.as_written);
                 self.kept(row, &format!("spec.slurm.{name}"), "");
             }
             Meaning::Stays(how) => {
@@ -111,7 +111,7 @@ impl Script<'_, '_, '_> {
                 self.changed(row, field::COMMAND, "the job is not interactive: the lines below are its command");
             }
             Meaning::GpusPerTask => {
-                self.bound.push((option.said.clone(), span, row));
+                self.bound.push((option.as_written.clone(), span, row));
                 self.amount(option, row, span);
             }
             _ => self.amount(option, row, span),
@@ -119,7 +119,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// Imports an option that is a number or an amount.
-    fn amount(&mut self, option: &Given, row: usize, span: Span) {
+    fn amount(&mut self, option: &ParsedOption, row: usize, span: Span) {
         match self.resources.take(option) {
             Ok((_, field::WORKERS_SLOTS_PER_WORKER, _)) => self.tasks.push(row),
             Ok((verdict, to, how)) => {
@@ -127,13 +127,17 @@ impl Script<'_, '_, '_> {
                 self.settle(row, verdict, to, how);
             }
             Err(why) => {
-                self.context.refuse_at(span, format!("`{}`: {why}", option.said), "see `man sbatch` for its values");
+                self.context.refuse_at(
+                    span,
+                    format!("`{}`: {why}", option.as_written),
+                    "see `man sbatch` for its values",
+                );
             }
         }
     }
 
     /// Records that an option replaces an earlier one with another value.
-    fn replace_earlier(&mut self, option: &Given, from: &str, row: usize) {
+    fn replace_earlier(&mut self, option: &ParsedOption, from: &str, row: usize) {
         let name = match option.meaning {
             Meaning::Gres | Meaning::GpusPerNode => "gpus-per-node",
             Meaning::Stays(_) | Meaning::Needless(_) | Meaning::Lost(_) | Meaning::Export | Meaning::Wrap => return,
@@ -145,23 +149,23 @@ impl Script<'_, '_, '_> {
         {
             self.nodes.retain(|row| *row != earlier);
             self.tasks.retain(|row| *row != earlier);
-            self.dropped(earlier, &format!("`{from}{}` replaces it", option.said));
+            self.dropped(earlier, &format!("`{from}{}` replaces it", option.as_written));
         }
         self.single.push((name.to_owned(), option.value.clone(), row));
     }
 
     /// Imports `--signal`: `USR1@120` or `B:USR1@120`.
-    fn signal(&mut self, value: &str, option: &Given, row: usize) {
+    fn signal(&mut self, value: &str, option: &ParsedOption, row: usize) {
         let Some((signal, seconds)) = amounts::signal(value) else {
             return self
                 .lost(row, "spec.lifecycle.checkpoint.signal can only be SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2");
         };
         // `gracePeriod` is at most one hour.
         let period = format_duration(seconds.clamp(1, 3_600).into());
-        self.context.spec.put(field::LIFECYCLE_CHECKPOINT_SIGNAL, signal, &option.said);
-        self.context.spec.put(field::LIFECYCLE_CHECKPOINT_GRACE_PERIOD, period, &option.said);
+        self.context.spec.put(field::LIFECYCLE_CHECKPOINT_SIGNAL, signal, &option.as_written);
+        self.context.spec.put(field::LIFECYCLE_CHECKPOINT_GRACE_PERIOD, period, &option.as_written);
         let how = match value.split_once(':') {
-            Some((who, _)) if who.contains(['B', 'b']) => {
+            Some((flags, _)) if flags.contains(['B', 'b']) => {
                 "the ranks get the signal, not the script, and a program without a handler for it ends; in pods also before an eviction or another end of the run"
             }
             _ => "in pods the ranks get the signal also before an eviction or another end of the run",
@@ -170,7 +174,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// Passes an option to srun or sbatch unchanged. Returns the field that holds it.
-    fn stays(&mut self, option: &Given, step: bool, row: usize) -> &'static str {
+    fn stays(&mut self, option: &ParsedOption, step: bool, row: usize) -> &'static str {
         let value = option.value.as_ref().map_or(String::new(), |value| format!("={value}"));
         let written = format!("--{}{value}", option.name);
         match step {
@@ -186,7 +190,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// Imports an image for Pyxis or Shifter: one in a registry, or a file on the nodes.
-    fn container(&mut self, option: &Given, step: bool, row: usize) {
+    fn container(&mut self, option: &ParsedOption, step: bool, row: usize) {
         let value = option.value.as_deref().unwrap_or_default();
         let to = self.stays(option, step, row);
         let file = value.starts_with(['/', '.', '~']) || [".sqsh", ".sif"].iter().any(|end| value.ends_with(end));

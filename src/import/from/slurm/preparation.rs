@@ -79,7 +79,7 @@ pub fn before_program(line: &str) -> Option<Vec<&str>> {
     };
     let starts = matches!(classify::kind(&line[last.span.clone()]), Kind::Launch(_) | Kind::Program);
     let joined = statement.joints.iter().all(|joint| *joint == Joint::And);
-    let fits = starts && joined && !statement.background && !before.is_empty() && before.iter().all(plain);
+    let fits = starts && joined && !statement.is_background && !before.is_empty() && before.iter().all(plain);
     fits.then(|| statement.commands.iter().map(|command| &line[command.span.clone()]).collect())
 }
 
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_prepares_is_told_from_programs() {
+    fn preparation_is_distinguished_from_programs() {
         let split = |line| before_program(line).map(|lines| lines.len());
         assert_eq!(split("cd /work && mkdir -p a && python t.py --x 1"), Some(3));
         for line in ["cd /work || python t.py", "python a.py && python b.py", "cd a && cd b", "cd a && python t.py; ls"]

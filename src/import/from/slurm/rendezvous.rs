@@ -27,11 +27,11 @@ const BINDING: &[&str] = &["--gpu-bind", "--accel-bind", "--cpu-bind", "--mem-bi
 impl Script<'_, '_, '_> {
     /// Whether the ranks of a line find each other by `MASTER_ADDR`: the script sets this variable and does not use
     /// MPI.
-    pub fn meets(&self, line: &str) -> bool {
-        let asked = self.mpi.as_deref().is_some_and(|mpi| mpi != "none");
+    pub fn uses_master_addr(&self, line: &str) -> bool {
+        let is_requested = self.mpi.as_deref().is_some_and(|mpi| mpi != "none");
         let prepared = self.setup.iter().map(|line| line.text.as_str());
-        let mut said = self.modules.iter().map(String::as_str).chain(prepared).chain([line]);
-        let by_mpi = asked || said.any(srun_program::speaks_of_mpi);
+        let mut texts = self.modules.iter().map(String::as_str).chain(prepared).chain([line]);
+        let by_mpi = is_requested || texts.any(srun_program::names_mpi_library);
         let here = self.env.iter().any(|(name, ..)| name == "MASTER_ADDR")
             || self.setup.iter().any(|line| line.sets("MASTER_ADDR"));
         here && !by_mpi
@@ -125,7 +125,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// Reports lines of the setup that use the number of tasks: torchrun is the only task of a node.
-    pub fn tell_of_tasks(&mut self) {
+    pub fn report_uses_of_task_number(&mut self) {
         const NUMBERS: &[&str] =
             &["SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_CPUS_PER_TASK"];
         if !self.by_agents || self.resources.one_a_node() {

@@ -1,7 +1,7 @@
 //! The resources that a script requests, as workers of the new spec.
 
 use super::amounts::{count, mebibytes, of_one, quantity, seconds};
-use super::options::{Given, Meaning};
+use super::options::{Meaning, ParsedOption};
 use super::requested::Resources;
 use crate::context::Context;
 use crate::field;
@@ -10,11 +10,11 @@ use crate::launch::World;
 use khorovod_compiler::job::types::format_duration;
 
 /// The outcome of an option: the verdict, the field and a note.
-type Became = (Verdict, &'static str, &'static str);
+type OptionOutcome = (Verdict, &'static str, &'static str);
 
 impl Resources {
     /// Takes the value of an option.
-    pub fn take(&mut self, option: &Given) -> Result<Became, String> {
+    pub fn take(&mut self, option: &ParsedOption) -> Result<OptionOutcome, String> {
         let value = option.value.as_deref().unwrap_or_default();
         let (replicas, gpus) = (field::WORKERS_REPLICAS, field::WORKERS_GPUS);
         let kept = |field| Ok((Verdict::Kept, field, ""));
@@ -65,7 +65,7 @@ impl Resources {
     }
 
     /// Reads `--gres`: `gpu:a100:4,other:1`.
-    fn take_gres(&mut self, value: &str) -> Result<Became, String> {
+    fn take_gres(&mut self, value: &str) -> Result<OptionOutcome, String> {
         let mut others = false;
         for part in value.split(',') {
             let part = part.strip_prefix("gres/").or_else(|| part.strip_prefix("gres:")).unwrap_or(part);
@@ -116,12 +116,12 @@ impl Resources {
     pub fn tasks(&self) -> u32 {
         // With `--ntasks`, `--ntasks-per-node` is only a limit.
         let shared = self.tasks.map(|tasks| tasks.div_ceil(self.nodes()).max(1));
-        let by_gpus = self.tasks_per_gpu.map(|each| each.saturating_mul(self.gpus_asked()).max(1));
+        let by_gpus = self.tasks_per_gpu.map(|each| each.saturating_mul(self.requested_gpus()).max(1));
         [self.tasks_per_node, shared].into_iter().flatten().min().or(by_gpus).unwrap_or(1)
     }
 
     /// Returns the GPUs per node, without those that are requested per task.
-    fn gpus_asked(&self) -> u32 {
+    fn requested_gpus(&self) -> u32 {
         self.gpus_per_node.or(self.gpus.map(|gpus| gpus.div_ceil(self.nodes()))).unwrap_or(0)
     }
 

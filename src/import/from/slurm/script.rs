@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_comes_apart() {
+    fn a_script_is_split_into_parts() {
         let text = "#!/bin/bash\n#SBATCH --nodes=2 -p \"a b\" # two\n# why\n#SBATCH -J x\\#y\n\nmodule load A \\\n  B\nif true; then\n  echo a\nfi\ncat <<'E' >f\n#SBATCH no\nE\n#SBATCH --late\nsrun ./a 'b\nc' # end\n";
         let words = |words: &[&str]| Kind::Directive(Some(words.iter().map(|word| (*word).to_owned()).collect()));
         assert_eq!(
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_not_understood() {
+    fn unterminated_parts_are_not_understood() {
         assert_eq!(kinds("for a in b; do\n x\n"), [("for a in b; do\n x\n", Kind::Unknown)]);
         assert_eq!(kinds("echo 'a\nb"), [("echo 'a\nb", Kind::Unknown)]);
         assert_eq!(kinds("#SBATCH -J 'a"), [("#SBATCH -J 'a", Kind::Directive(None))]);

@@ -71,7 +71,7 @@ mod tests {
     use super::read;
 
     #[test]
-    fn the_first_line_says_who_runs_the_script() {
+    fn the_first_line_names_the_interpreter() {
         assert_eq!(read("#!/bin/bash -e\nx"), Some(("#!/bin/bash -e", "bash", vec!["-e"])));
         assert_eq!(
             read("#! /usr/bin/env -S A=1 bash -eu\n").map(|(_, program, flags)| (program, flags)),

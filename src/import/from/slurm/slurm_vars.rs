@@ -28,16 +28,16 @@ const PROGRAMS: &[&str] = &[
 /// Whether a line sets a variable to the name of the first node, as `MASTER_ADDR=$(scontrol show hostnames … | head -n
 /// 1)` does.
 fn of_first_node(line: &str, name: &str) -> bool {
-    let asked = line.trim().strip_prefix("export ").unwrap_or(line.trim());
-    let asked = asked.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')).unwrap_or_default();
-    let first = ["head -n 1)", "head -n1)", "head -1)"].iter().any(|end| asked.trim_end_matches('"').ends_with(end));
-    let asked = asked.trim_start_matches('"');
-    first && asked.starts_with("$(scontrol show hostname") && asked.matches('|').count() == 1
+    let value = line.trim().strip_prefix("export ").unwrap_or(line.trim());
+    let value = value.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')).unwrap_or_default();
+    let first = ["head -n 1)", "head -n1)", "head -1)"].iter().any(|end| value.trim_end_matches('"').ends_with(end));
+    let value = value.trim_start_matches('"');
+    first && value.starts_with("$(scontrol show hostname") && value.matches('|').count() == 1
 }
 
 /// Returns the expansions of a line that have another result each time: commands, process numbers, random numbers and
 /// clocks.
-fn moments(line: &str) -> Vec<String> {
+fn changing_expansions(line: &str) -> Vec<String> {
     const NAMES: &[&str] =
         &["RANDOM", "SRANDOM", "PPID", "BASHPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME", "HOSTNAME"];
     let line = shell_text::without_quoted(line);
@@ -61,8 +61,8 @@ fn moments(line: &str) -> Vec<String> {
 
 impl Script<'_, '_, '_> {
     /// Checks the command, once it is in the new spec.
-    pub fn tell_of_own(&mut self) {
-        self.tell_of_tasks();
+    pub fn check_imported_command(&mut self) {
+        self.report_uses_of_task_number();
         // A program may read the index, although no line of the script uses it.
         self.one_of_array();
         let Some(command) = self.context.spec.get(field::COMMAND).and_then(Json::as_str).map(str::to_owned) else {
@@ -72,11 +72,11 @@ impl Script<'_, '_, '_> {
         names.retain(|name| {
             !name.starts_with("SLURM_ARRAY_") || name == ARRAY_JOB || name == ARRAY_INDEX && self.array.is_none()
         });
-        self.tell_of_arguments(&command);
+        self.report_arguments(&command);
         match self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str) {
-            Some("shell") => return self.tell_of_script(&command, &names),
-            _ if self.stands => {
-                self.tell_of_script(&command, &[]);
+            Some("shell") => return self.report_uses_of_slurm(&command, &names),
+            _ if self.is_verbatim => {
+                self.report_uses_of_slurm(&command, &[]);
                 self.number_by_mpi(&command, &mut names);
             }
             Some("torchrun") => {
@@ -111,7 +111,7 @@ impl Script<'_, '_, '_> {
 
     /// Reports expansions that the batch shell runs once for all ranks, and that the shell of each rank now runs again.
     /// `line` is the line of the script.
-    pub fn tell_of_moments(&mut self, line: &str, span: Span) {
+    pub fn report_repeated_expansions(&mut self, line: &str, span: Span) {
         let spec = &self.context.spec;
         let Some(command) = spec.get(field::COMMAND).and_then(Json::as_str) else { return };
         let number = |field: &str| spec.get(&format!("spec.workers.{field}")).and_then(Json::as_u64);
@@ -120,20 +120,20 @@ impl Script<'_, '_, '_> {
         if ranks < 2 || spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell") {
             return;
         }
-        let here = self::moments(command);
-        let mut moments = moments(line);
-        moments.retain(|moment| here.contains(moment));
-        if moments.is_empty() {
+        let here = self::changing_expansions(command);
+        let mut expansions = changing_expansions(line);
+        expansions.retain(|moment| here.contains(moment));
+        if expansions.is_empty() {
             return;
         }
-        let row = self.context.outcomes.add(format!("{} in the launch", moments.join(", ")), span);
+        let row = self.context.outcomes.add(format!("{} in the launch", expansions.join(", ")), span);
         let how = "the batch script computed it once for all ranks; here each rank computes its own, and they may differ. Write a value \
                    in its place, or compute it in the program";
         self.changed(row, field::COMMAND, how);
     }
 
     /// Reports uses of the arguments that are given to the script.
-    fn tell_of_arguments(&mut self, command: &str) {
+    fn report_arguments(&mut self, command: &str) {
         let setup = self.context.spec.get(field::SLURM_SETUP).and_then(Json::as_str).unwrap_or_default();
         let texts = [command, setup].map(|text| shell_text::of_script(text).replace("\\$", ""));
         let places = ["$1", "${1", "$2", "${2", "$3", "${3", "$4", "${4", "$5", "$6", "$@", "${@", "$*"];
@@ -188,7 +188,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// Reports that only one job of an array is imported, and how to render the others.
-    pub fn tell_of_array(&mut self) {
+    pub fn report_array(&mut self) {
         let Some((first, _, row)) = self.array.clone() else { return };
         let others = self.other_of_array().map_or(String::new(), |options| {
             format!(". Render each of the others as a job with its own name: `khorovod render {options} FILE`")
@@ -236,7 +236,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// Adds one row to the report with the programs and variables of Slurm that a whole script uses.
-    fn tell_of_script(&mut self, command: &str, names: &[String]) {
+    fn report_uses_of_slurm(&mut self, command: &str, names: &[String]) {
         let mut own: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.starts_with("SLURM_")).collect();
         let words = || command.split(|c: char| c.is_whitespace() || "();|&`\"'".contains(c));
         own.extend(PROGRAMS.iter().filter(|program| words().any(|word| word == **program)));
@@ -259,29 +259,29 @@ impl Script<'_, '_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{moments, of_first_node};
+    use super::{changing_expansions, of_first_node};
 
     #[test]
-    fn what_a_shell_makes_anew_is_told_from_what_stays() {
+    fn changing_expansions_are_found() {
         let line = "python t.py --seed $RANDOM --out o_$(date +%s) --id `id -u` --run $$ --t ${SECONDS}";
-        assert_eq!(moments(line), ["$(…)", "`…`", "$$", "$RANDOM", "$SECONDS"]);
+        assert_eq!(changing_expansions(line), ["$(…)", "`…`", "$$", "$RANDOM", "$SECONDS"]);
         for line in ["python t.py --lr $LR --n $((2 * 3)) '$(date)' '$RANDOM'", "bash -c 'x $(date) $RANDOM'"] {
-            assert!(moments(line).is_empty(), "{line}");
+            assert!(changing_expansions(line).is_empty(), "{line}");
         }
     }
 
     #[test]
-    fn lines_that_name_the_first_node_and_nothing_more() {
-        let said = |line: &str| of_first_node(line, "MASTER_ADDR");
-        assert!(said("export MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)"));
-        assert!(said("MASTER_ADDR=\"$(scontrol show hostname $SLURM_NODELIST | head -1)\""));
+    fn lines_that_only_name_the_first_node() {
+        let names_first_node = |line: &str| of_first_node(line, "MASTER_ADDR");
+        assert!(names_first_node("export MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)"));
+        assert!(names_first_node("MASTER_ADDR=\"$(scontrol show hostname $SLURM_NODELIST | head -1)\""));
         for line in [
             "export MASTER_ADDR=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 2)",
             "export MASTER_ADDR=$(scontrol show hostnames $SLURM_JOB_NODELIST | tail -n 1 | head -n 1)",
             "export MASTER_ADDR=$(hostname)",
             "export MAIN=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)",
         ] {
-            assert!(!said(line), "{line}");
+            assert!(!names_first_node(line), "{line}");
         }
     }
 }

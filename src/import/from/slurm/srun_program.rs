@@ -27,12 +27,12 @@ pub fn launches_more(line: &str) -> bool {
 }
 
 /// Whether a program may find its rank by Slurm's variables and not by MPI.
-pub fn may_ask_slurm(line: &str) -> bool {
-    (line.contains("python") || line.contains(".py")) && !speaks_of_mpi(line) && !launches_more(line)
+pub fn may_use_slurm_variables(line: &str) -> bool {
+    (line.contains("python") || line.contains(".py")) && !names_mpi_library(line) && !launches_more(line)
 }
 
 /// Whether a text names a library that uses MPI.
-pub fn speaks_of_mpi(text: &str) -> bool {
+pub fn names_mpi_library(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     ["horovod", "hvd", "mpi4py"].iter().any(|name| text.contains(name))
 }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_containers_words_come_off() {
+    fn the_command_of_a_container_runtime_is_removed() {
         let (wrap, program) = unwrapped("apptainer exec --nv -B /a:/b docker://acme/x:1 python t.py --out \"$USER\"");
         assert_eq!(wrap.unwrap().image.as_deref(), Some("acme/x:1"));
         assert_eq!(program, "python t.py --out \"$USER\"");

@@ -10,7 +10,7 @@ use crate::secrets;
 
 impl Script<'_, '_, '_> {
     /// Makes the whole script the command, which runs once on the first node. `why` is the reason, for the report.
-    pub fn as_it_stands(&mut self, why: &str) {
+    pub fn run_verbatim(&mut self, why: &str) {
         let parts = self.parts;
         self.forget_step();
         // The launcher's pod has no GPU, so a script that needs no other node runs in a worker.
@@ -25,8 +25,8 @@ impl Script<'_, '_, '_> {
             false => format!("the launcher runs the whole script once, because {why}"),
         };
         let to = if ranks { field::COMMAND } else { "spec.command spec.launcher" };
-        let (mut body, mut kept, mut first, mut is_told) = (Vec::new(), Vec::new(), true, false);
-        self.stands = true;
+        let (mut body, mut kept, mut first, mut is_reported) = (Vec::new(), Vec::new(), true, false);
+        self.is_verbatim = true;
         body.extend(self.flags(true));
         self.env.retain(|(.., row)| self.exported.contains(row));
         if let Some((text, row)) = &wrap {
@@ -64,9 +64,9 @@ impl Script<'_, '_, '_> {
             }
             // Only the first line of the script gets the reason.
             for row in rows {
-                self.changed(row, to, if is_told { "a part of the whole script" } else { &how });
+                self.changed(row, to, if is_reported { "a part of the whole script" } else { &how });
             }
-            is_told = true;
+            is_reported = true;
         }
         let body = body.join("\n");
         // Lines of the setup that come from options such as `--chdir` are kept, because the commands of the script do
@@ -95,7 +95,7 @@ impl Script<'_, '_, '_> {
         self.steps.clear();
         self.mpi = None;
         self.context.spec.take(field::SLURM_WRAP);
-        self.said.truncate(before.said);
+        self.outcomes.truncate(before.outcomes);
         for row in before.rows..self.context.outcomes.next_row() {
             self.changed(row, field::COMMAND, "it is in the script");
         }

@@ -5,7 +5,7 @@ use crate::context::{Context, text};
 use crate::field;
 use crate::from::each_pod::Pods;
 use crate::from::job_set::{self, Role};
-use crate::manifest::BESIDE;
+use crate::manifest::OTHER_DOCUMENTS;
 use khorovod_compiler::yaml::{Entry, Node};
 
 /// How a runtime starts the ranks.
@@ -39,7 +39,7 @@ impl<'n> Runtime<'n> {
     pub fn new(job: &'n Node) -> Self {
         let reference = job.get("spec").and_then(|spec| spec.get("runtimeRef"));
         let name = reference.and_then(|node| node.get("name")).and_then(text).unwrap_or_default();
-        let others = job.get(BESIDE).map_or(&[][..], Node::entries);
+        let others = job.get(OTHER_DOCUMENTS).map_or(&[][..], Node::entries);
         let is_it = |entry: &&Entry| {
             let (kind, other) = entry.key.split_once('/').unwrap_or_default();
             kind.ends_with("TrainingRuntime") && other == name

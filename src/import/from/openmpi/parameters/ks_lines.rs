@@ -100,14 +100,14 @@ impl Lines {
                         self.is_of(component, start, problems);
                         self.set(&name.text.clone(), value, start, problems);
                     }
-                    _ => self.beside(line, start),
+                    _ => self.add_other_command(line, start),
                 }
             }
             ("ks", "env", "set") => {
                 let flag = words.iter().position(|word| word.text == "--namespace");
                 match flag.and_then(|at| words.get(at + 1)) {
                     Some(value) => self.set("namespace", value, start, problems),
-                    None => self.beside(line, start),
+                    None => self.add_other_command(line, start),
                 }
             }
             (flag, ..) if flag.starts_with('-') => {
@@ -116,12 +116,12 @@ impl Lines {
                 problems.push(Problem::new(&BAD_VALUE, place, message).hint("end the line above it with ` \\`"));
             }
             ("", ..) => {}
-            _ => self.beside(line, start),
+            _ => self.add_other_command(line, start),
         }
     }
 
     /// Adds a command that sets no parameter, for the report.
-    fn beside(&mut self, line: &str, start: usize) {
+    fn add_other_command(&mut self, line: &str, start: usize) {
         let line = line.trim();
         if line.is_empty() {
             return;
@@ -155,7 +155,7 @@ impl Lines {
     /// placeholder is reported where the variable is used.
     fn odd(&mut self, line: &str, start: usize) {
         let Some((name, value)) = line.split_once('=').filter(|(name, _)| is_name(name)) else {
-            return self.beside(line, start);
+            return self.add_other_command(line, start);
         };
         let value = value.trim().trim_matches('"');
         let known = self.filled(value);

@@ -81,7 +81,7 @@ fn verdicts_are_true() {
 
 /// The launcher's pod has no GPU. If a script runs a program there without a launch, the report has a row with what to do.
 #[test]
-fn what_trains_in_the_launcher_is_told() {
+fn programs_that_train_in_the_launcher_are_reported() {
     let job = |command: &str| {
         format!(
             "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {{name: a}}\nspec: {{mpiReplicaSpecs: {{Launcher: \
@@ -89,16 +89,16 @@ fn what_trains_in_the_launcher_is_told() {
              {{containers: [{{image: 'a:1', resources: {{limits: {{nvidia.com/gpu: 2}}}}}}]}}}}}}}}}}\n"
         )
     };
-    let told = |command: &str| {
+    let reported = |command: &str| {
         let imported = import(System::MpiJob, &[text(&job(command))], &Options::default()).unwrap();
-        let said = imported.fields.into_iter().filter(|field| field.note.contains("runsRanks"));
-        said.map(|field| field.path).collect::<Vec<_>>()
+        let noted = imported.fields.into_iter().filter(|field| field.note.contains("runsRanks"));
+        noted.map(|field| field.path).collect::<Vec<_>>()
     };
-    assert_eq!(told("[python, driver.py, '2']"), ["python driver.py 2"]);
-    assert_eq!(told("[./driver]"), ["the command"]);
-    assert_eq!(told("[bash, -c, 'set -e; mpirun ./a | tee x; python post.py']"), ["python post.py"]);
-    assert!(told("[bash, -c, 'set -e; mpirun ./a | tee x']").is_empty());
-    assert!(told("[mpirun, python, a.py]").is_empty());
+    assert_eq!(reported("[python, driver.py, '2']"), ["python driver.py 2"]);
+    assert_eq!(reported("[./driver]"), ["the command"]);
+    assert_eq!(reported("[bash, -c, 'set -e; mpirun ./a | tee x; python post.py']"), ["python post.py"]);
+    assert!(reported("[bash, -c, 'set -e; mpirun ./a | tee x']").is_empty());
+    assert!(reported("[mpirun, python, a.py]").is_empty());
 }
 
 /// Two jobs in one input are an error, so the second does not overwrite the first. Several files of values are merged.
@@ -133,7 +133,7 @@ fn lines_of_windows_are_joined_as_others() {
 
 /// A template of a batch script is not reported as a template of a chart.
 #[test]
-fn the_way_out_of_a_template_is_its_own() {
+fn hints_for_templates_depend_on_the_system() {
     let hint = |system, file: &str| {
         let problems = import(system, &[text(file)], &Options::default()).expect_err(file);
         problems.list[0].hint.clone().unwrap_or_default()
@@ -154,8 +154,8 @@ fn mpi_job(spec: &str, launcher: &str, worker: &str) -> (String, Vec<Field>) {
 }
 
 /// Asserts the verdicts of the only fields whose paths end with these texts.
-fn assert_verdicts(fields: &[Field], wanted: &[(&str, &str)]) {
-    for (path, verdict) in wanted {
+fn assert_verdicts(fields: &[Field], expected: &[(&str, &str)]) {
+    for (path, verdict) in expected {
         let found: Vec<_> = fields.iter().filter(|field| field.path.ends_with(path)).collect();
         assert!(found.len() == 1 && found[0].verdict == *verdict, "{path}: {found:#?}");
     }
@@ -254,7 +254,7 @@ fn images_that_may_lack_mpi_are_reported() {
 /// The words of a job that was rendered for the operator come back as they were, in every form in which kubectl and other
 /// programs print objects.
 #[test]
-fn words_come_back_from_the_operator() {
+fn arguments_are_restored_from_the_operator() {
     let job = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: a}\nspec:\n  image: a:1\n  \
                command: [python, t.py, \"it's\", \"a\\nb\", 'a \"b\" \\ c', é]\n  workers: {replicas: 2}\n";
     let inputs = Inputs { keys: Keys::LeftOut, target: targets::MPI_JOB, ..Inputs::default() };
@@ -317,7 +317,7 @@ fn only<'f>(fields: &'f [Field], path: &str) -> &'f Field {
 
 /// Files of a cluster, variables without a value and programs of Slurm do not exist in pods.
 #[test]
-fn what_pods_lack_is_lost() {
+fn fields_without_counterpart_are_lost() {
     let file = include_str!("slurm/files-of-the-cluster.sbatch");
     let (job, fields) = script(file, None);
     assert_eq!(only(&fields, "train.py, /scratch/me/imagenet, /home/me/ckpt").verdict, "lost");
