@@ -36,11 +36,12 @@ replace_silent() {
   no_address=()
   ((!$#)) || find_no_address
   for host; do
-    [[ -z ${no_address[$host]:-} ]] && ! grep -sq "^$host " "$generated/replaced" || continue
+    if [[ -n ${no_address[$host]:-} ]] || grep -sq "^$host " "$generated/replaced"; then continue; fi
     call_scale 0 GET
-    now=$(field replicas) && [[ $status == 200 ]] || return
+    now=$(field replicas)
+    [[ $status == 200 && -n $now ]] || return
     index=${host%%.*}
-    ((${index##*-} < now)) && scale 0 "$((now + 1))" || continue
+    if ((${index##*-} >= now)) || ! scale 0 "$((now + 1))"; then continue; fi
     log_replaced "$host" "${team_names[0]}-$now.$service"
     echo "$host $((now + 1))" >>"$generated/replaced"
   done

@@ -180,7 +180,10 @@ while :; do
   if ((${#launch[@]} == 0)); then stay_open; fi
   if [[ -n $own_job ]] && ((attempts)); then note_attempt; fi
   watch=watch_workers since=$SECONDS
-  [[ -z $min_workers ]] || watch=${scales:+watch_silent}
+  if [[ -n $min_workers ]]; then
+    watch=''
+    [[ -z $scales ]] || watch=watch_silent
+  fi
   use_tree
   ((++attempts))
   passed=() rejections=0

@@ -67,7 +67,7 @@ replace_lost() {
   [[ -z $max_workers ]] || replace_stuck
   for host in "${hosts[@]}"; do
     team=${team_of[$host]}
-    [[ -n ${stuck[$host]:-} ]] && ((free[team]-- > 0)) || continue
+    if [[ -z ${stuck[$host]:-} ]] || ((free[team]-- <= 0)); then continue; fi
     changed+=" $team"
     team_added[team]=$((${team_added[team]:-0} + 1))
     candidates+=("${team_names[team]}-$(($(wanted "$team") - 1)).$service")
