@@ -20,11 +20,11 @@ LAUNCHED_AGAIN = r"launches: [2-9], not 1|the end: 'Failed', not 'Complete'"
 NO_SIGNAL = r"ranks that got SIGUSR1: \[\], not \[0, 1\]"
 DEFECTS = {
     # A lost node ends the run.
-    "node-of-worker-dies-without-spare": ("A1", "no launch 2 of 2 ranks within"),
-    "node-of-worker-dies-with-spare": ("A1", "no launch 2 of 2 ranks within"),
-    "node-of-indexed-job-dies": ("A1", "no launch 2 of 2 ranks within"),
+    "node-of-worker-fails-without-spare": ("A1", "no launch 2 of 2 ranks within"),
+    "node-of-worker-fails-with-spare": ("A1", "no launch 2 of 2 ranks within"),
+    "node-of-indexed-job-fails": ("A1", "no launch 2 of 2 ranks within"),
     # Devices stay in use if the launcher is gone.
-    "node-of-launcher-dies": ("A2", "no another launcher within"),
+    "node-of-launcher-fails": ("A2", "no another launcher within"),
     "launcher-cannot-return": ("A2", "no freed devices within"),
     "job-deleted-while-uploading": ("A2", "no freed devices within|devices free after"),
     # An outage of DNS ends the attempt.
@@ -137,7 +137,7 @@ def render(chosen, state):
         def apply(self, text, *words):
             raise Rendered
 
-    lost_servers.ask = lambda *words, **more: None
+    lost_servers.request = lambda *words, **more: None
     plays = {play.name: play for module in (evictions, lost_nodes, lost_servers) for play in case.marked(module)}
     passed = True
     for name in chosen:

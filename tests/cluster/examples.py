@@ -6,7 +6,7 @@ import time
 import tomllib
 
 from case import HERE, IMAGE, KHOROVOD, PROGRAMS, ROOT, Failed, Play, merge, run
-from other_mpi import beside, claim
+from other_mpi import fields_of_mpi, claim
 from without_ipv4 import IN_FULL
 
 SCENARIOS = os.path.join(HERE, "examples.toml")
@@ -33,7 +33,7 @@ def overlay(scenario):
         if os.environ["FAMILY"] == "6" and scenario.get("program") == "sum.py":
             spec = merge(IN_FULL, spec)
     if "mpi" in scenario:
-        spec = merge(spec, beside(scenario["mpi"]))
+        spec = merge(spec, fields_of_mpi(scenario["mpi"]))
     if "program" in scenario:
         with open(os.path.join(PROGRAMS, scenario["program"])) as file:
             code = {"mountPath": "/programs", "files": {scenario["program"]: file.read()}}

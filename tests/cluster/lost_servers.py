@@ -5,7 +5,7 @@ import time
 
 import outages
 from case import IMAGE, PROGRAMS, job, merge, play
-from examples import ask, stored
+from examples import request, stored
 from ranks import Ranks
 
 S3 = {"endpoint": f"http://{os.environ['HOME_URL']}:9000", "bucket": "outages", "region": "eu-central-1", "secretName": "s3-writer"}
@@ -105,9 +105,9 @@ def finished_run_is_not_trained_again(case):
 
 def results(case, ranks):
     """The fields of a job whose first rank writes a file that khorovod uploads to S3."""
-    ask("PUT", S3["bucket"], check=False)
+    request("PUT", S3["bucket"], check=False)
     key = f"{S3['bucket']}/{case.namespace}/weights"
-    ask("DELETE", key, check=False)
+    request("DELETE", key, check=False)
     case.kubectl("create", "secret", "generic", S3["secretName"], "--from-literal=AWS_ACCESS_KEY_ID=s3-user",
                  "--from-literal=AWS_SECRET_ACCESS_KEY=s3-secret")
     spec = ranks.spec()

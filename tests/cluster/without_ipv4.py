@@ -2,7 +2,7 @@
 import os
 
 from case import SHAPES, job, merge, play
-from other_mpi import beside, claim
+from other_mpi import fields_of_mpi, claim
 
 # Open MPI 5 requires it. Host names are then limited to 64 characters, including the namespace.
 IN_FULL = {"patches": [{"target": {"kind": "Pod"}, "patch": {"spec": {"setHostnameAsFQDN": True}}}]}
@@ -45,7 +45,7 @@ def horovodrun_breaks_off(case):
 @play()
 def mpich_breaks_off(case):
     claim(case, "mpich")
-    case.apply(case.render(job(spec=merge({"launcher": {"mpi": "mpich"}, "lifecycle": {"retries": 2}}, beside("mpich")))))
+    case.apply(case.render(job(spec=merge({"launcher": {"mpi": "mpich"}, "lifecycle": {"retries": 2}}, fields_of_mpi("mpich")))))
     case.equal("the end", case.finished(90), "Failed")
     case.check("the reason in the log", f"mpich 5.0.2 {WHY}" in case.log())
 
@@ -53,7 +53,7 @@ def mpich_breaks_off(case):
 @play()
 def intel_mpi_over_tcp(case):
     claim(case, "intelmpi")
-    case.apply(case.render(job(spec=merge({"launcher": {"mpi": "intelmpi"}, "lifecycle": {"retries": 2}}, beside("intelmpi")))))
+    case.apply(case.render(job(spec=merge({"launcher": {"mpi": "intelmpi"}, "lifecycle": {"retries": 2}}, fields_of_mpi("intelmpi")))))
     case.equal("the end", case.finished(90), "Failed")
     case.check("the reason in the log", "does not go over TCP" in case.log())
 
@@ -63,7 +63,7 @@ def intel_mpi_launches(case):
     """Ranks of one worker communicate through its memory, as a replacement for a fabric."""
     claim(case, "intelmpi")
     fabric = {"launcher": {"mpi": "intelmpi"}, "env": {"FI_PROVIDER": "tcp"}, "workers": {"replicas": 1, "slotsPerWorker": 2}}
-    case.apply(case.render(job(spec=merge(fabric, beside("intelmpi")))))
+    case.apply(case.render(job(spec=merge(fabric, fields_of_mpi("intelmpi")))))
     case.equal("the end", case.finished(90), "Complete")
     case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
 

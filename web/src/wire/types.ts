@@ -608,7 +608,7 @@ export const checkImport: c.Check<Import> = c.object({
   problems: c.array(checkImportProblem),
 });
 
-/** An event in the life of a run. */
+/** An event in the course of a run. */
 export type Scenario = "nothing" | "workerNode" | "launcherNode" | "crash" | "hang" | "eviction" | "deadline" | "change";
 export const checkScenario: c.Check<Scenario> = c.oneOf("nothing", "workerNode", "launcherNode", "crash", "hang", "eviction", "deadline", "change");
 
@@ -650,7 +650,7 @@ export const checkPodState: c.Check<PodState> = c.oneOf("absent", "pending", "st
 
 /** The activity of a pod in a phase. */
 export interface Activity {
-  /** The kind of what it does. */
+  /** The state of the pod. */
   state: PodState;
   /** The activity, as the end of a sentence. */
   does: string;
@@ -680,7 +680,7 @@ export interface Phase {
   log: string[];
   /** The activity of each lane, in their order. */
   pods: Activity[];
-  /** The amount that the living pods hold, in the timeline's unit. */
+  /** The amount that pods hold, without pods on a dead node, in the timeline's unit. */
   held: number;
   /** The amount that the scheduler counts for pods on a dead node. */
   dead: number;
@@ -699,7 +699,7 @@ export const checkPhase: c.Check<Phase> = c.object({
   dead: c.number,
 });
 
-/** The life of a run. */
+/** The course of a run. */
 export interface Timeline {
   /** The event that it shows. */
   scenario: Scenario;
