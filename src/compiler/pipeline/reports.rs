@@ -34,15 +34,15 @@ pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;
-/// # use khorovod::{Inputs, Keys, Text, lives, timeline::{Scenario, Timeline}};
+/// # use khorovod::{Inputs, Keys, Text, timeline::{Scenario, Timeline}, timeline_facts};
 /// # let text = "apiVersion: khorovod.dev/v1alpha1
 /// # kind: TrainingJob
 /// # metadata: {name: mnist}
 /// # spec: {image: 'a:1', command: [python, train.py], workers: {replicas: 4, gpus: 8}}
 /// # ".to_owned();
 /// let spec = Text { name: "job.yaml".into(), text };
-/// let lives = lives(&spec, &Inputs { keys: Keys::LeftOut, ..Inputs::default() }).unwrap();
-/// let timeline = Timeline::new(&lives[0], Scenario::WorkerNode);
+/// let facts = timeline_facts(&spec, &Inputs { keys: Keys::LeftOut, ..Inputs::default() }).unwrap();
+/// let timeline = Timeline::new(&facts[0], Scenario::WorkerNode);
 /// assert_eq!(timeline.headline, "A node fails: the ranks run again within 55 s.");
 /// ```
 pub fn timeline_facts(text: &Text, inputs: &Inputs) -> Result<Vec<Facts>, Problems> {
