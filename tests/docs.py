@@ -35,11 +35,11 @@ HEADING = re.compile(r"^#+ (.*)$", re.M)
 # The kinds of the pages in docs/. Each page has a first paragraph that describes its purpose, what the reader needs before, and
 # what to read next. A guide also has steps and the output that they print.
 KINDS = {
-    "guide": """ci cluster-run debugging elastic from-elastic-horovod from-ffdl from-kubeflow-openmpi from-mpijob from-slurm
-        from-stable-horovod gitops gpus helm images install kustomize launchers library monitoring policies preflight preview python
+    "guide": """ci cluster-run debugging elastic from-elastic-horovod from-ffdl from-jobset from-kubeflow-openmpi from-mpijob
+        from-pytorchjob from-slurm from-stable-horovod from-tfjob from-trainjob gitops gpus helm images install kustomize launchers library monitoring policies preflight preview python
         release reviewing running scanners scheduling security spec start storage targets teams""",
     "concept": "failures runtime supply-chain threat-model",
-    "reference": "commands compatibility faq fields index problems reference",
+    "reference": "commands compatibility faq fields index problems reference surface",
 }
 BEFORE, NEXT, STEPS, OUTPUT = "## Before you start", "## What next", "a block with a step", "a block with output"
 NEEDS = {"guide": [BEFORE, STEPS, OUTPUT, NEXT], "concept": [BEFORE, NEXT], "reference": [BEFORE, NEXT]}
@@ -51,6 +51,8 @@ WITHOUT = {
     ("fields", NEXT): "generated; its introduction links to the guide by task",
     ("problems", BEFORE): "generated; people look up one problem",
     ("problems", NEXT): "generated; each entry has its own fix",
+    ("surface", BEFORE): "generated; people search for a name",
+    ("surface", NEXT): "generated; its introduction links to the pages with the whole text",
     ("faq", BEFORE): "each answer can be read by itself",
     ("index", BEFORE): "the first page: it links to the installation and the tutorial",
 }

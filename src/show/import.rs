@@ -11,8 +11,8 @@ use crate::import::{Field, Imported};
 /// The maximum width to which columns are padded.
 const WIDEST: usize = 44;
 
-/// If at least this many fields below one field have the same outcome, they share a line.
-const FEW: usize = 3;
+/// The fields below one field share a line if there are at least this many, and all of them have the same outcome.
+const MANY: usize = 3;
 
 /// Formats one line per field, with lost fields at the end, and then a line with the number of lines per outcome. Many
 /// fields below one field, and the items of a list of words, share a line if their outcome is the same.
@@ -36,7 +36,7 @@ pub fn text(imported: &Imported) -> String {
     page
 }
 
-/// Returns how many lines of the report have an outcome.
+/// Returns how many lines of the report have this verdict.
 pub fn count(imported: &Imported, verdict: &str) -> usize {
     rows(&imported.fields).iter().filter(|(field, _)| field.verdict == verdict).count()
 }
@@ -60,7 +60,7 @@ fn rows<'f>(fields: &'f [Field]) -> Vec<(&'f Field, String)> {
                 .path
                 .strip_prefix(parent)
                 .is_some_and(|rest| rest.starts_with('[') && rest.ends_with(']') && !rest.contains('.'));
-            (*count >= if of_list { 2 } else { FEW } && *alike).then_some((parent, *count, *first))
+            (*count >= if of_list { 2 } else { MANY } && *alike).then_some((parent, *count, *first))
         });
         match shared {
             None => Some((field, place(field))),

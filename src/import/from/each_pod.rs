@@ -65,7 +65,7 @@ impl Words<'_> {
     }
 }
 
-/// Whether an option of a shell precedes a script. `-l` and `-x` only affect its variables and its output.
+/// Whether the word after an option of a shell is a script, as after `-c`. A login shell (`-l`) takes one too.
 fn takes_shell(option: &str) -> bool {
     takes_script(&option.replace('l', ""))
 }
@@ -263,7 +263,7 @@ pub fn leader(context: &mut Context<'_>, pods: &Pods<'_>) {
 }
 
 /// Records the outcomes of further pods, which have to equal the pods that were imported: the new job has one template
-/// for all its pods. Their own variables are added.
+/// for all its pods. Variables that only the further pods have are added to this template.
 pub fn alike(context: &mut Context<'_>, other: &Pods<'_>, main: &Pods<'_>) {
     let lists = [other, main].map(|pods| pods.container.and_then(|container| container.get("env")));
     let more = |item: &&Node| {
@@ -287,7 +287,8 @@ pub fn alike(context: &mut Context<'_>, other: &Pods<'_>, main: &Pods<'_>) {
     }
 }
 
-/// Gives each value the outcome of the same value in another tree. Items of lists are the same if they have the same name.
+/// Gives each value the outcome of the value at the same place of another tree. Items of lists with the same name are at
+/// the same place.
 fn compare(context: &mut Context<'_>, node: &Node, main: Option<&Node>, pods: (&Pods<'_>, &Pods<'_>)) {
     match &node.kind {
         Kind::Map(entries) if !entries.is_empty() => {
@@ -321,7 +322,7 @@ fn compare(context: &mut Context<'_>, node: &Node, main: Option<&Node>, pods: (&
     }
 }
 
-/// The values of variables that a file contains, for options of a launch.
+/// The names and values of the variables whose value is in the file, and not in a Secret or ConfigMap.
 pub fn values(env: Option<&Node>) -> Vec<(String, String)> {
     let pair = |item: &Node| Some((item.get("name").and_then(text)?, item.get("value").and_then(text)?));
     env.map_or(&[][..], Node::items).iter().filter_map(pair).collect()

@@ -263,11 +263,12 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     let own_pod = "a launcher pod, which a job with `launcher.runsIn: firstWorker` does not have";
     let has_resources = is_separate && !spec.launcher.runs_ranks;
     let own_resources = match is_separate {
-        true => "a launcher pod that runs no ranks: one that does has the resources of a worker",
+        true => "a launcher pod without ranks: a launcher pod with ranks has the resources of a worker",
         false => own_pod,
     };
-    // Whether the workers run `guard.sh`. `Plan::own_job` has the same condition.
+    // Whether the pods may change the Job of their run. `Plan::own_job` has the same condition.
     let may_end = spec.target.own_workloads && spec.security.api_access && !spec.lifecycle.keep_workers;
+    // Whether the workers run `guard.sh`, which releases them if no launcher runs.
     let watches = may_end && !kind.has_agents();
     let has_queue = spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang;
     let prefixes = !matches!(kind, LauncherKind::Horovodrun | LauncherKind::Shell);
@@ -316,8 +317,8 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             key(field!(case.placement.topology.rank_order)),
             "placement.topology.rankOrder",
             !kind.has_agents() && spec.elastic.is_none() || !spec.target.has_pods,
-            "ssh and a fixed number of workers: torchrun, jax and tensorflow number the ranks by the index of their pod, which Kueue \
-             assigns along the topology, and elastic Horovod by when a worker joins",
+            "ssh and a fixed number of workers: with torchrun, jax and tensorflow the index of a pod decides its ranks, and in an \
+             elastic job of Horovod the order in which the workers join",
         ),
         row(
             key(field!(case.scheduling.volcano_queue)),
@@ -386,8 +387,8 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             key(field!(case.observability.progress)).filter(|_| !spec.launcher.interactive),
             "observability.progress",
             may_end || spec.observability.launcher_metrics.is_some() || !spec.target.has_pods,
-            "a launcher that may write it to its Job, which `security.apiAccess: false`, `lifecycle.keepWorkers` and other targets exclude, or \
-             `observability.launcherMetrics`",
+            "a place for the progress: set `observability.launcherMetrics`, or let the launcher write it to its Job, with \
+             `security.apiAccess: true`, without `lifecycle.keepWorkers`, and for the target `plain`",
         ),
         row(
             key(field!(case.observability.launcher_metrics.from)),
