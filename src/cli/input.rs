@@ -57,7 +57,8 @@ impl Files {
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Settings {
-    /// Merge FILE over every spec (repeatable)
+    /// Merge FILE over every spec: maps are merged, lists are replaced, null removes a field (repeatable;
+    /// later files override earlier ones)
     #[arg(long = "overlay", value_name = "FILE")]
     pub overlays: Vec<PathBuf>,
     /// Set one field, by its path below spec or from metadata, for example workers.gpus=4 (repeatable;

@@ -76,6 +76,7 @@ const FIELDS: &[&str] = &[
     "changes[].inPlace[].new",
     "changes[].refused[]",
     "changes[].notes[]",
+    "changes[].delete?",
 ];
 
 /// The helpers that khorovod adds, and the functions that compute their values.

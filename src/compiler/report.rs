@@ -18,6 +18,7 @@ use serde::Serialize;
 pub(crate) use change::between;
 pub use change::{Change, Difference, Effect};
 pub use commands::KINDS;
+pub(crate) use commands::delete_job;
 pub(crate) use rendered::{against_rendered, api_groups, job_objects};
 
 /// The parts of a report that depend on the target. Each target returns them from its `describe`.

@@ -107,6 +107,11 @@ pub fn codes() -> String {
 
 /// The parts of a schema that describe a value: the schema itself, its references, its alternatives and its items.
 fn parts<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
+    reached(root, schema, true)
+}
+
+/// A schema, and all schemas that it refers to or chooses between; with `are_items_in`, those of its items too.
+fn reached<'a>(root: &'a Value, schema: &'a Value, are_items_in: bool) -> Vec<&'a Value> {
     let mut all = vec![schema];
     let mut next = 0;
     while next < all.len() && all.len() < 200 {
@@ -117,9 +122,35 @@ fn parts<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
         for key in ["anyOf", "oneOf", "allOf"] {
             all.extend(part[key].as_array().into_iter().flatten());
         }
-        all.extend(part.get("items").filter(|items| items.is_object()));
+        all.extend(part.get("items").filter(|items| are_items_in && items.is_object()));
     }
     all
+}
+
+/// The types that a field takes: `string`, `list of strings`.
+fn types(root: &Value, schema: &Value) -> Vec<String> {
+    let mut types = Vec::new();
+    for part in reached(root, schema, false) {
+        let name = match kind_of(part) {
+            None => continue,
+            Some("array") => {
+                let items = part.get("items").map_or_else(Vec::new, |items| types_of_items(root, items));
+                if items.is_empty() { "list".to_owned() } else { format!("list of {}", items.join(" or ")) }
+            }
+            Some(kind) => kind.to_owned(),
+        };
+        if !types.contains(&name) {
+            types.push(name);
+        }
+    }
+    types
+}
+
+fn types_of_items(root: &Value, items: &Value) -> Vec<String> {
+    types(root, items)
+        .into_iter()
+        .map(|name| if name.contains(' ') { name } else { name.replace("quantity", "quantitie") + "s" })
+        .collect()
 }
 
 fn properties<'a>(root: &'a Value, schema: &'a Value) -> impl Iterator<Item = (&'a String, &'a Value)> {
@@ -172,7 +203,7 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
     // The bounds of one alternative do not apply to the others.
     let bound = |key: &str| all.iter().find_map(|part| part.get(key)).filter(|_| kinds.len() == 1).map(plain);
     let takes = [
-        ("type", (!kinds.is_empty()).then(|| kinds.join(" or "))),
+        ("type", (!kinds.is_empty()).then(|| types(root, field).join(" or "))),
         (
             "values",
             all.iter()

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use khorovod_compiler::targets::SCRIPT;
 
 use crate::problem::count;
-use crate::report::{Amount, Change, Default, Difference, Effect, KINDS, Report, Workers};
+use crate::report::{Amount, Change, Default, Difference, Effect, Report, Workers};
 
 use super::clean::clean_line;
 use super::table::{WIDTH, folded};
@@ -216,13 +216,8 @@ fn change(change: &Change) -> String {
         text.push_str(if change.effect == Effect::Restarts { "  and in place\n" } else { "" });
         change.in_place.iter().for_each(|found| line(&mut text, found));
     }
-    if change.effect == Effect::Gone {
-        let namespace = change.namespace.as_ref().map_or(String::new(), |name| format!(" -n {name}"));
-        let _ = writeln!(
-            text,
-            "  to delete them\n    kubectl delete{namespace} -l khorovod.dev/job={} {KINDS}",
-            change.job
-        );
+    if let Some(delete) = &change.delete {
+        let _ = writeln!(text, "  to delete them\n    {}", clean_line(delete));
     }
     for (heading, lines) in [("Kubernetes refuses", &change.refused), ("note", &change.notes)] {
         if !lines.is_empty() {

@@ -91,6 +91,28 @@ fn the_target_of_earlier_objects_is_found() {
 }
 
 #[test]
+fn the_objects_of_a_removed_job_are_deleted_with_its_target() {
+    let place = place();
+    let at = |name: &str| place.path().join(name);
+    fs::write(at("old.yaml"), JOB).unwrap();
+    fs::write(at("new.yaml"), JOB.replace("name: mnist", "name: other")).unwrap();
+    for (target, last) in [("plain", ",rolebinding"), ("mpijob", ",mpijob"), ("volcano", ",job.batch.volcano.sh")] {
+        let render = ["render", "--target", target, "old.yaml"];
+        let (_, rendered, _) = run(khorovod(place.path()).args(render).env("KHOROVOD_SSH_SEED", SEED));
+        fs::write(at("rendered.yaml"), rendered).unwrap();
+        for old in ["old.yaml", "rendered.yaml"] {
+            let args = ["plan", "--target", target, "-o", "json", "--against", old, "new.yaml"];
+            let (code, out, err) = run(khorovod(place.path()).args(args));
+            assert_eq!(code, 0, "{err}");
+            let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+            let gone = value["changes"].as_array().unwrap().iter().find(|change| change["effect"] == "gone").unwrap();
+            let delete = gone["delete"].as_str().unwrap();
+            assert!(delete.contains("khorovod.dev/job=mnist ") && delete.ends_with(last), "{target} {old}: {delete}");
+        }
+    }
+}
+
+#[test]
 fn a_pipeline_can_refuse_a_change() {
     let place = place();
     fs::write(place.path().join("job.yaml"), JOB).unwrap();

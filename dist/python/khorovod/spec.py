@@ -636,7 +636,8 @@ class Launcher(Spec):
     args: list[str] | None = None
     """Arguments of the launcher program. khorovod adds the number of ranks, the hosts, the ssh settings and the
     bounds of `elastic`; for mpirun also `--bind-to none` and an option that starts each line of output with
-    its rank, if you do not set these. `khorovod plan` prints the whole command.
+    its rank, if you do not set these. `khorovod plan` prints the whole command. torchrun gets these values as
+    variables `PET_*` instead.
 
     Example: `["--bind-to", "socket"]`
     """
@@ -1259,7 +1260,8 @@ class Lifecycle(Spec):
     deadline: str | None = None
     """The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the
     queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of
-    `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs.
+    `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. So the
+    signal comes at the deadline, and not before it, as under Slurm.
 
     Example: `"24h"`
     """
@@ -1337,7 +1339,8 @@ class Checkpoint(Spec):
     (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. Under
     Slurm, the script ends the training half a minute before `slurm.time`, or at `lifecycle.deadline` if that
     is earlier, and every rank gets the signal `gracePeriod` before that moment. Your program chooses where it
-    saves checkpoints, and loads the newest one at its start.
+    saves checkpoints, and loads the newest one at its start. After the signal it may end or continue; its
+    exit code does not matter then.
     """
 
     _names: ClassVar[Mapping[str, str]] = {
@@ -1400,8 +1403,8 @@ class Stall(Spec):
     """
 
     evidence: str | None = None
-    """A directory on a volume, in which each host stores what its ranks are doing. Default: the launcher only
-    prints a shorter form.
+    """A directory on a volume, in which each host stores what its ranks are doing. With an `s3` volume, only the
+    files of the first worker reach the bucket. Default: the launcher only prints a shorter form.
 
     Example: `"/checkpoints/stalls"`
     """
@@ -1447,8 +1450,9 @@ class Security(Spec):
     """Whether a NetworkPolicy blocks traffic from other pods to the pods of the job. Default: `True`."""
 
     egress: Literal["open", "noMetadata", "private"] | None = None
-    """The addresses that the pods may connect to, besides other pods and DNS. The NetworkPolicy enforces it.
-    Default: `"open"`.
+    """The addresses that the pods may connect to, besides the pods of all namespaces and port 53 of any address.
+    The NetworkPolicy limits them, if the network of your cluster enforces such policies. For single
+    addresses, patch the NetworkPolicy. Default: `"open"`.
 
     - `"open"`: Any address.
     - `"noMetadata"`: Any address except the metadata service of the cloud, which gives out the credentials of
@@ -1840,8 +1844,8 @@ class TrainingJobFields(Spec):
     """
 
     run_tag: str | None = None
-    """Any text. It is part of the hash that names the run, so change it to run an unchanged spec again. The Job
-    of the earlier run stays until you delete it.
+    """Change this text to run an unchanged spec again. It is part of the hash that names the run. The Job of the
+    earlier run stays until you delete it.
 
     Example: `"2"`
     """

@@ -52,7 +52,8 @@ shape! {
         /// The number of ranks.
         "ranks" ranks: Bounds, example 32;
         /// The number of GPUs of all pods of the job, with the spares. For an elastic job, the number with `maxReplicas` workers.
-        /// Counts `workers.gpus` and GPUs in `workers.resources`, but not those that `patches` add: forbid `patches` with `forbiddenFields`.
+        /// Counts `workers.gpus` and GPUs in `workers.resources`, but not those that `patches` add, and devices of
+        /// `workers.resourceClaims` only with `gpuClaim`: forbid these fields with `forbiddenFields`. A number alone is the exact number.
         "gpus" gpus: Bounds, example serde_json::json!({"max": 64});
         /// The most that a run may cost: its GPUs with the spares, multiplied by `lifecycle.deadline` in hours. A job with GPUs
         /// must have a deadline.
@@ -62,13 +63,14 @@ shape! {
         /// The least strict `security.podSecurityLevel`, from strict to less strict: `restricted`, `openshift`, `baseline`,
         /// `privileged`. Changes by `patches` are not checked: forbid `patches` with `forbiddenFields`.
         "podSecurityLevel" pod_security_level: PodSecurityLevel, example "restricted";
-        /// The images that a job may use. `*` stands for any characters.
+        /// The images that `image` and `launcher.image` may name. `*` stands for any characters. Images that `patches` add are not checked:
+        /// forbid `patches` with `forbiddenFields`.
         "images" images: Vec<At<Word>>, example serde_json::json!(["ghcr.io/acme/*"]);
         /// The namespaces that a job may be in. `*` stands for any characters.
         "namespaces" namespaces: Vec<At<Word>>, example serde_json::json!(["ml-*"]);
-        /// Fields that a job must set, as paths below `spec`.
+        /// Fields that a job must set, as paths below `spec` without the indexes of lists, such as `storage.hostPath`.
         "requiredFields" required_fields: Vec<At<Word>>, example serde_json::json!(["lifecycle.deadline", "workers.memory"]);
-        /// Fields that a job must not set, as paths below `spec`. A path may continue below `env` and
+        /// Fields that a job must not set, as paths below `spec` without the indexes of lists. A path may continue below `env` and
         /// `storage.persistentVolume.source`. To forbid paths of the host, forbid all three fields of the example.
         "forbiddenFields" forbidden_fields: Vec<At<Word>>, example serde_json::json!(["storage.hostPath", "storage.persistentVolume.source.hostPath", "patches"]);
     }

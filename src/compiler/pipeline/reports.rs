@@ -80,9 +80,18 @@ pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Ch
     if earlier.is_empty() {
         let unchanged = Inputs { overlays: Vec::new(), sets: Vec::new(), namespace: None, ..inputs.clone() };
         let moved = Inputs { namespace: inputs.namespace.clone(), ..unchanged.clone() };
-        let old = plans_of(old, &unchanged)?.into_iter().zip(plans_of(old, &moved)?);
-        let old = old.map(|(named, moved)| if named.spec.namespace.is_some() { named } else { moved });
-        return Ok(report::between(&old.collect::<Vec<_>>(), &plans_of(new, inputs)?));
+        let old = plans(old, &unchanged)?.0.into_iter().zip(plans(old, &moved)?.0);
+        let old = old.map(|(named, moved)| if named.0.spec.namespace.is_some() { named } else { moved });
+        let (old, objects): (Vec<_>, Vec<_>) = old.unzip();
+        let mut changes = report::between(&old, &plans_of(new, inputs)?);
+        for change in changes.iter_mut().filter(|change| change.effect == report::Effect::Gone) {
+            let is_of = |plan: &&Plan| plan.spec.name == change.job && plan.spec.namespace == change.namespace;
+            let mut gone = old.iter().zip(&objects);
+            change.delete = gone
+                .find(|(plan, _)| is_of(plan))
+                .map(|(plan, objects)| report::delete_job(plan, &inputs.target.describe(plan), objects));
+        }
+        return Ok(changes);
     }
     let rendered = render(new, inputs)?;
     Ok(report::against_rendered(&earlier, &report::job_objects(&rendered.text)))

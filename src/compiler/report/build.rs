@@ -394,9 +394,13 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
             Egress::NoMetadata => {
                 notes.push("egress: the NetworkPolicy closes the metadata service of the cloud".to_owned());
             }
-            Egress::Private => notes.push(
-                "egress: the NetworkPolicy allows only private addresses; check that the API server has one".to_owned(),
-            ),
+            Egress::Private => {
+                let has_buckets = spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::S3(_)));
+                let servers = if has_buckets { "API server and the S3 servers have" } else { "API server has" };
+                notes.push(format!(
+                    "egress: the NetworkPolicy allows only private addresses; check that the {servers} one"
+                ));
+            }
         }
     }
     if let Some(topology) = spec.placement.topology.as_ref().filter(|topology| !topology.rank_order.is_empty()) {

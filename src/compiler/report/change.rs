@@ -28,6 +28,9 @@ pub struct Change {
     pub refused: Vec<String>,
     /// Other facts that matter for a review, one sentence each.
     pub notes: Vec<String>,
+    /// The command that deletes the objects of a job that is removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delete: Option<String>,
 }
 
 /// The effect of a change.
@@ -84,7 +87,7 @@ impl Change {
     pub fn summary(&self) -> &'static str {
         match self.effect {
             Effect::New => "new: a run starts",
-            Effect::Gone => "removed: its objects stay until you delete them; docs/runtime.md shows how",
+            Effect::Gone => "removed: its objects stay until you delete them",
             Effect::Restarts => "restarts the run",
             Effect::Refused if self.in_place.is_empty() => "refused: the run continues unchanged",
             Effect::Refused => "refused in part; the rest changes in place, and the run continues",
@@ -104,6 +107,7 @@ impl Change {
             in_place: Vec::new(),
             refused: Vec::new(),
             notes: Vec::new(),
+            delete: None,
         }
     }
 

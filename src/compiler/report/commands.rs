@@ -1,5 +1,7 @@
 //! Commands for a running job, to paste into a shell: to follow its output and to delete it.
 
+use std::fmt::Write as _;
+
 use super::{Commands, Description, Object};
 use crate::plan::{Plan, Shape};
 
@@ -31,15 +33,42 @@ pub fn commands(plan: &Plan, description: &Description, objects: &[Object], pods
     };
     Commands {
         follow: format!("kubectl logs{namespace} -f {logs}"),
-        delete: format!("kubectl delete{namespace} -l {job} {}{}", kinds(objects), delete_outside(plan, objects)),
+        delete: delete(
+            &plan.spec.name,
+            plan.spec.namespace.as_deref(),
+            objects.iter().map(|object| (object.kind.as_str(), object.api_group)),
+        ),
     }
+}
+
+/// The command that deletes or cancels the job of a plan.
+pub(crate) fn delete_job(plan: &Plan, description: &Description, objects: &[Object]) -> String {
+    commands(plan, description, objects, 0).delete
+}
+
+/// The command that deletes the objects of a job. `objects` are the kinds and API groups of these objects.
+pub(super) fn delete<'o>(
+    job: &str,
+    namespace: Option<&str>,
+    objects: impl Iterator<Item = (&'o str, &'o str)> + Clone,
+) -> String {
+    let of = namespace.map_or(String::new(), |name| format!(" -n {name}"));
+    let mut line = format!("kubectl delete{of} -l khorovod.dev/job={job} {}", kinds(objects.clone()));
+    if objects.map(|(kind, _)| kind).any(is_outside) {
+        let namespace = namespace.unwrap_or("default");
+        let _ = write!(
+            line,
+            " && kubectl delete -l khorovod.dev/job={job},khorovod.dev/namespace={namespace} clusterrole,clusterrolebinding"
+        );
+    }
+    line
 }
 
 /// The kinds of the objects of a job, as an argument of kubectl. Claims and volumes are left out, because they hold
 /// data.
-fn kinds(objects: &[Object]) -> String {
+fn kinds<'o>(objects: impl Iterator<Item = (&'o str, &'o str)>) -> String {
     let mut kinds: Vec<String> = KINDS.split(',').map(str::to_owned).collect();
-    for Object { kind, api_group, .. } in objects {
+    for (kind, api_group) in objects {
         let kind = kind.to_ascii_lowercase();
         let resource = if api_group.contains('.') && kind == "job" { format!("{kind}.{api_group}") } else { kind };
         if !kinds.contains(&resource) && !resource.starts_with("persistentvolume") && !is_outside(&resource) {
@@ -52,15 +81,4 @@ fn kinds(objects: &[Object]) -> String {
 /// Whether objects of this kind are outside of namespaces, where another job may have the same name.
 fn is_outside(kind: &str) -> bool {
     kind.to_ascii_lowercase().starts_with("clusterrole")
-}
-
-/// The command that deletes the objects outside of namespaces, after another command. Empty if all objects of the job are in its namespace.
-fn delete_outside(plan: &Plan, objects: &[Object]) -> String {
-    if !objects.iter().any(|object| is_outside(&object.kind)) {
-        return String::new();
-    }
-    let (job, namespace) = (&plan.spec.name, plan.spec.namespace.as_deref().unwrap_or("default"));
-    format!(
-        " && kubectl delete -l khorovod.dev/job={job},khorovod.dev/namespace={namespace} clusterrole,clusterrolebinding"
-    )
 }

@@ -7,6 +7,7 @@
 use serde_json::{Value as Json, json};
 
 use super::change::{Change, Difference, Effect, NOTE_ON_EARLIER_RUN, refusal};
+use super::commands;
 use super::compare::Compare;
 use crate::job::quantity::Quantity;
 use crate::problem::Span;
@@ -146,6 +147,13 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
     let mut change = Change::without_differences(job, namespace, Effect::Nothing);
     if old.is_empty() || new.is_empty() {
         change.effect = if old.is_empty() { Effect::New } else { Effect::Gone };
+        change.delete = (!old.is_empty()).then(|| {
+            let kinds = old.iter().map(|object| {
+                let version = object.value["apiVersion"].as_str().unwrap_or_default();
+                (object.kind.as_str(), version.split_once('/').map_or("", |(group, _)| group))
+            });
+            commands::delete(job, namespace, kinds)
+        });
         return change;
     }
     let run = |objects: &[&JobObject]| {

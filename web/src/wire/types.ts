@@ -483,6 +483,8 @@ export interface Change {
   refused: string[];
   /** Other facts that matter for a review, one sentence each. */
   notes: string[];
+  /** The command that deletes the objects of a job that is removed. */
+  delete?: string;
 }
 export const checkChange: c.Check<Change> = c.object({
   job: c.string,
@@ -492,6 +494,7 @@ export const checkChange: c.Check<Change> = c.object({
   inPlace: c.array(checkDifference),
   refused: c.array(c.string),
   notes: c.array(c.string),
+  delete: c.optional(c.string),
 });
 
 export type Changes = Change[];

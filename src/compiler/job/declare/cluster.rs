@@ -171,7 +171,7 @@ choice! {
 shape! {
     /// How long the job may take, how often it is retried, and what happens after it.
     Lifecycle {
-        /// The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs.
+        /// The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. So the signal comes at the deadline, and not before it, as under Slurm.
         "deadline" deadline: Period, example "24h";
         /// How long an attempt waits until the launcher reaches all workers or, in an elastic job, `minReplicas` workers. If it does not reach them in this time, the run fails and names the missing workers.
         "startTimeout" start_timeout: Period, default "30m", example "2h";
@@ -195,7 +195,7 @@ shape! {
 }
 
 shape! {
-    /// The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. Under Slurm, the script ends the training half a minute before `slurm.time`, or at `lifecycle.deadline` if that is earlier, and every rank gets the signal `gracePeriod` before that moment. Your program chooses where it saves checkpoints, and loads the newest one at its start.
+    /// The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. Under Slurm, the script ends the training half a minute before `slurm.time`, or at `lifecycle.deadline` if that is earlier, and every rank gets the signal `gracePeriod` before that moment. Your program chooses where it saves checkpoints, and loads the newest one at its start. After the signal it may end or continue; its exit code does not matter then.
     Checkpoint {
         /// The signal.
         "signal" signal: Signal, default "SIGTERM", example "SIGUSR1";
@@ -226,7 +226,7 @@ shape! {
         "metric" metric: MetricName, example "training_steps_total";
         /// The reaction of the launcher.
         "action" action: StallAction, default "retry";
-        /// A directory on a volume, in which each host stores what its ranks are doing. Default: the launcher only prints a shorter form.
+        /// A directory on a volume, in which each host stores what its ranks are doing. With an `s3` volume, only the files of the first worker reach the bucket. Default: the launcher only prints a shorter form.
         "evidence" evidence: Path, example "/checkpoints/stalls";
     }
 }
@@ -250,7 +250,7 @@ shape! {
         "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65532;
         /// Whether a NetworkPolicy blocks traffic from other pods to the pods of the job.
         "networkPolicy" network_policy: bool, default true;
-        /// The addresses that the pods may connect to, besides other pods and DNS. The NetworkPolicy enforces it.
+        /// The addresses that the pods may connect to, besides the pods of all namespaces and port 53 of any address. The NetworkPolicy limits them, if the network of your cluster enforces such policies. For single addresses, patch the NetworkPolicy.
         "egress" egress: Egress, default "open", example "noMetadata";
         /// An existing ServiceAccount, for which khorovod renders no Role. If it has a role of AWS, `s3` without `secretName` uses that role. It must be allowed to get and patch the Job of the launcher, and with `launcher.runsIn: ownPod` to scale the workers.
         "serviceAccountName" service_account_name: ObjectName, example "trainer";

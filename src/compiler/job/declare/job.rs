@@ -60,7 +60,7 @@ shape! {
     Body {
         /// The image of every pod: a name, or a map with digest, pull policy and pull secrets.
         "image" (required) image: Image, example "ghcr.io/acme/mnist:1.4";
-        /// Any text. It is part of the hash that names the run, so change it to run an unchanged spec again. The Job of the earlier run stays until you delete it.
+        /// Change this text to run an unchanged spec again. It is part of the hash that names the run. The Job of the earlier run stays until you delete it.
         "runTag" run_tag: Text, example "2";
         /// The command of every rank. A list is the program and its arguments; a text runs under `bash -c`. Required unless `launcher.interactive` is set.
         "command" command: CommandLine, example json!(["python", "train.py"]), example "python train.py --lr $LR";

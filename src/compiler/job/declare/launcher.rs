@@ -14,7 +14,7 @@ shape! {
         "kind" (required) kind: LauncherKind, default "mpirun", example "mpirun";
         /// The MPI in the image.
         "mpi" mpi: Mpi, default "openmpi", example "mpich";
-        /// Arguments of the launcher program. khorovod adds the number of ranks, the hosts, the ssh settings and the bounds of `elastic`; for mpirun also `--bind-to none` and an option that starts each line of output with its rank, if you do not set these. `khorovod plan` prints the whole command.
+        /// Arguments of the launcher program. khorovod adds the number of ranks, the hosts, the ssh settings and the bounds of `elastic`; for mpirun also `--bind-to none` and an option that starts each line of output with its rank, if you do not set these. `khorovod plan` prints the whole command. torchrun gets these values as variables `PET_*` instead.
         "args" args: Vec<At<Word>>, example json!(["--bind-to", "socket"]);
         /// The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend`, torchrun, jax, tensorflow and `security.apiAccess: false`.
         "runsIn" runs_in: LauncherPod, example "firstWorker";
