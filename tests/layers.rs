@@ -572,7 +572,9 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
 fn names_are_plain_english() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    FOLDERS.iter().for_each(|folder| rust_files(&root.join(folder), &mut files));
+    for folder in FOLDERS {
+        rust_files(&root.join(folder), &mut files);
+    }
     assert!(files.len() > 300, "only {} files were found", files.len());
     let mut wrong = Vec::new();
     for file in files {

@@ -69,7 +69,7 @@ export HOME_URL=$home_url KUBECONFIG=$STATE/kubeconfig KUBECACHEDIR=$STATE/kubec
 gang_api=() gang_gates=()
 if [[ -n ${GANGS:-} ]]; then
     case ${BIN##*-} in
-    1.36.*) gang_api=(--runtime-config=scheduling.k8s.io/v1alpha2=true) gang_gates=(--feature-gates=GenericWorkload=true,GangScheduling=true) ;;
+    1.36.*) gang_api=(--runtime-config=scheduling.k8s.io/v1alpha2=true) gang_gates=("--feature-gates=GenericWorkload=true,GangScheduling=true") ;;
     *) gang_api=(--runtime-config=scheduling.k8s.io/v1beta1=true) gang_gates=(--feature-gates=GenericWorkload=true) ;;
     esac
 fi

@@ -116,11 +116,14 @@ mod tests {
         serde_json::from_value::<T>(object).is_ok()
     }
 
+    /// Whether a value can be read as a type of Kubernetes.
+    type Reads = fn(Json) -> bool;
+
     /// An unknown field would not make a value unreadable, so this also tests the names.
     #[test]
     fn kubernetes_has_these_fields_with_these_types() {
         let rbac = "rbac.authorization.k8s.io/v1";
-        let kinds: [(&str, &str, fn(Json) -> bool); 15] = [
+        let kinds: [(&str, &str, Reads); 15] = [
             ("Pod", "v1", read::<PodTemplateSpec>),
             ("StatefulSet", "apps/v1", read::<StatefulSet>),
             ("Job", "batch/v1", read::<Job>),

@@ -278,7 +278,7 @@ impl Script<'_, '_, '_> {
         let span = self.at(part);
         match &part.kind {
             script::Kind::Directive(words) => {
-                self.apply_options(words.as_deref().unwrap_or_default(), "#SBATCH ", span)
+                self.apply_options(words.as_deref().unwrap_or_default(), "#SBATCH ", span);
             }
             script::Kind::Late => {
                 let row = self.row(&text, span);

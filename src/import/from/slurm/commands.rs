@@ -104,7 +104,7 @@ impl Script<'_, '_, '_> {
             Kind::Other if self.launch.is_none() && self.unset(text) => self.rest(text, row, false),
             // Another line starts the ranks, so this program prepares for them.
             Kind::Launch(srun) if srun.is_without_launcher && self.has_launcher && self.launch.is_none() => {
-                self.before(text, row)
+                self.before(text, row);
             }
             Kind::Program if self.has_launcher && self.launch.is_none() => self.before(text, row),
             Kind::Launch(launch) => match self.launch {
