@@ -109,24 +109,6 @@ case_fails_when_open_mpi_5_loses_a_worker() {
   released
 }
 
-# A worker does not answer for a while after the training has ended: it is not trained again.
-takes_a_minute end_before_a_silent_worker
-prepare_end_before_a_silent_worker() { make_images openmpi5; }
-case_end_before_a_silent_worker() {
-  use_image openmpi5
-  train 'echo up $OMPI_COMM_WORLD_RANK; sleep 3; echo the end'
-  wait_for launcher "up 3" || return
-  kill_pod launcher STOP
-  until [[ $(inside_pod launcher bash -c 'ps -o stat= -C prterun') == Z* ]]; do sleep 0.2; done
-  cut_network worker-1
-  kill_pod launcher CONT
-  sleep 20
-  mend_network worker-1
-  expect 0 "the end" trained
-  [[ $(grep -c "launching: " "$work/launcher.log") == 1 ]] || fail "the training ran again"
-  released
-}
-
 # A worker's node stops answering, without closing connections.
 case_notices_a_silent_worker() {
   local since

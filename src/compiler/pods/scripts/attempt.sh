@@ -114,19 +114,17 @@ watch_workers() {
   done
 }
 
-# Whether all hosts are the same as at the start of the attempt, else fills `gone`. Waits for those that do not answer: until the
-# API server confirms that they are lost, or ten seconds if it cannot be asked and if they are not so many that the network of the
-# launcher is more likely to have failed.
+# Whether all hosts are the same as at the start of the attempt. If not, fills `gone`. Waits ten seconds for hosts that do not answer,
+# and longer if these are more than half of the hosts, because the network of the launcher has then probably failed.
 all_stayed() {
-  local since=$SECONDS allowed waited can_ask=${scales:+1}
+  local since=$SECONDS allowed
   local -A missing_since=()
   allowed=$(limit wait-timeout 1800)
   while
     find_gone
-    waited=$((SECONDS - since))
-    ((${#missing[@]} && (waited < 10 || (can_ask || 2 * ${#missing[@]} > ${#hosts[@]}) && waited < allowed)))
+    ((${#missing[@]} && (SECONDS - since < 10 || 2 * ${#missing[@]} > ${#hosts[@]} && SECONDS - since < allowed)))
   do
-    if ((can_ask && waited >= 10)) && confirm_lost "${#missing[@]}"; then break; fi
+    if ((SECONDS - since >= 10)) && [[ -n $scales ]] && confirm_lost "${#missing[@]}"; then break; fi
     pause 1
   done
   ((${#missing[@]} == 0 && ${#gone[@]} == 0)) && return
