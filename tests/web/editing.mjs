@@ -244,8 +244,11 @@ test("the page can be used by keyboard alone", async () => {
     check(reached.has(one), `${one} is not reached: ${[...reached]}`);
   await page.locator("#tab-picture").focus();
   await page.keyboard.press("ArrowRight");
-  same(await focus(), "tab-plan", "the next tab");
-  check(await page.locator("#view-plan table").first().isVisible(), "the plan shows");
+  same(await focus(), "tab-timeline", "the next tab");
+  await page.keyboard.press("ArrowRight");
+  same(await focus(), "tab-plan", "the tab after it");
+  await page.locator("#view-plan table").first().waitFor();
+  await page.keyboard.press("ArrowLeft");
   await page.keyboard.press("ArrowLeft");
   await page.locator('[data-key="team 0"]').focus();
   await page.keyboard.press("Enter");
