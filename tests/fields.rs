@@ -2,10 +2,15 @@
 //!
 //! `make bless` writes the page.
 
+#[path = "common/values.rs"]
+mod values;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Map, Value as Json};
+
+use values::code;
 
 /// The fields that change while a run continues.
 mod in_place {
@@ -159,35 +164,6 @@ impl Page<'_> {
             takes.replace_range(at..at + 3, &format!("[map](#{})", anchor(path)));
         }
         let _ = writeln!(self.text, "| `{key}` | {takes} | {default} | {} |", meaning.replace('|', "\\|"));
-    }
-}
-
-/// A value as code in a table.
-fn code(value: &Json) -> String {
-    let text = match value {
-        Json::String(text) if text.is_empty() => "\"\"".to_owned(),
-        Json::String(text) => text.clone(),
-        other => flow(other),
-    };
-    format!("`{}`", text.replace('|', "\\|"))
-}
-
-/// A value in YAML's flow style, on one line.
-fn flow(value: &Json) -> String {
-    let list = |items: Vec<String>| items.join(", ");
-    match value {
-        Json::Object(map) => {
-            format!("{{{}}}", list(map.iter().map(|(key, value)| format!("{key}: {}", flow(value))).collect()))
-        }
-        Json::Array(items) => format!("[{}]", list(items.iter().map(flow).collect())),
-        Json::String(text) if text.starts_with(|c: char| c.is_ascii_alphabetic()) && !text.contains(['(', '*']) => {
-            text.clone()
-        }
-        // A size or a duration with its unit.
-        Json::String(text) if text.starts_with(|c: char| c.is_ascii_digit()) && text.ends_with(char::is_alphabetic) => {
-            text.clone()
-        }
-        other => other.to_string(),
     }
 }
 

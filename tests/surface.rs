@@ -3,11 +3,16 @@
 //!
 //! `make bless` writes the page.
 
+#[path = "common/values.rs"]
+mod values;
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value as Json;
+
+use values::code;
 
 fn help(args: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_khorovod")).env_clear().args(args).arg("--help").output().unwrap();
@@ -45,20 +50,6 @@ fn first_sentence(text: &str) -> String {
     text[..end.unwrap_or(text.len())].trim_end_matches('.').replace('|', "\\|")
 }
 
-/// A value in the flow style of YAML.
-fn flow(value: &Json) -> String {
-    let list = |items: Vec<String>| items.join(", ");
-    match value {
-        Json::Object(map) => {
-            format!("{{{}}}", list(map.iter().map(|(key, value)| format!("{key}: {}", flow(value))).collect()))
-        }
-        Json::Array(items) => format!("[{}]", list(items.iter().map(flow).collect())),
-        Json::String(text) if text.is_empty() => "\"\"".to_owned(),
-        Json::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
 /// The names of the shapes in a field, and what follows its key in a path.
 fn shapes(field: &Json) -> Vec<(&str, &'static str)> {
     let mut found = Vec::new();
@@ -80,7 +71,7 @@ fn fields(root: &Json, name: &str, prefix: &str, page: &mut String) {
         let is_required = shape["required"].as_array().is_some_and(|keys| keys.iter().any(|other| other == key));
         let takes = match field.get("default") {
             _ if is_required => "required".to_owned(),
-            Some(default) => format!("`{}`", flow(default).replace('|', "\\|")),
+            Some(default) => code(default),
             None => String::new(),
         };
         let words = field["enum"].as_array().into_iter().flatten().filter_map(Json::as_str);
