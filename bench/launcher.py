@@ -1,11 +1,14 @@
 """Runs a launcher with workers that only answer probes, and measures its processor time and memory: launcher.py WORKERS SECONDS
 
-The scripts are those of a rendered job. `mpirun` waits, and `ssh` does nothing. There is no API server: a launcher does not call
-it while ranks run.
+The scripts are those of a rendered job that retries after a hang. `mpirun` prints a step every ten seconds, and `ssh` does nothing.
+The launcher writes its status and its progress to an API server, which this program emulates.
 """
+import http.server
+import json
 import os
 import selectors
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -19,11 +22,16 @@ JOB = f"""
 apiVersion: khorovod.dev/v1alpha1
 kind: TrainingJob
 metadata: {{name: big, namespace: bench}}
-spec: {{image: example.com/train:1, command: [train], workers: {{replicas: {WORKERS}, gpus: 1}}}}
+spec:
+  image: example.com/train:1
+  command: [train]
+  workers: {{replicas: {WORKERS}, gpus: 1}}
+  lifecycle: {{stall: {{timeout: 10m}}}}
+  observability: {{progress: auto}}
 """
 MPIRUN = """#!/bin/bash
 [[ $1 != --version ]] || { echo 'mpirun (Open MPI) 4.1.6'; exit; }
-exec sleep infinity
+while sleep 10; do echo "[1,0]<stdout>: 10%|#         | $((++n))/10000 [00:10<99:59, 10.00s/it]"; done
 """
 
 
@@ -52,6 +60,45 @@ def answer(names, port):
             connection.close()
 
 
+class Server(http.server.BaseHTTPRequestHandler):
+    """The API server with one Job, whose annotations can be changed."""
+    annotations, writes = {}, 0
+
+    def reply(self):
+        body = json.dumps({"metadata": {"annotations": self.annotations},
+                           "status": {"active": 1, "startTime": "2026-01-01T00:00:00Z"}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.reply()
+
+    def do_PATCH(self):
+        change = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.annotations.update(change.get("metadata", {}).get("annotations", {}))
+        Server.writes += 1
+        self.reply()
+
+    def log_message(self, *_):
+        pass
+
+
+def serve(account):
+    """Starts the API server and writes the files of a pod's service account."""
+    write(f"{account}/namespace", "bench", 0o644)
+    write(f"{account}/token", "token", 0o644)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-keyout", "/run/api.key", "-out", f"{account}/ca.crt", "-subj", "/CN=127.0.0.1",
+                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trust.load_cert_chain(f"{account}/ca.crt", "/run/api.key")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 6443), Server)
+    server.socket = trust.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+
 def memory(processes):
     """The proportional set size in bytes: shared pages count in part."""
     total = 0
@@ -77,7 +124,7 @@ def main():
     settings = dict(line.split("=", 1) for line in files["job.sh"].splitlines() if "=" in line)
     team, service, port = settings["team_names"].strip("( )"), settings["service"], int(settings["port"])
     names = [f"{team}-{index}" for index in range(WORKERS)]
-    files["job.sh"] += "own_job='' scales='' user=root\n"
+    files["job.sh"] += "scales='' user=root\n"
     for name, text in files.items():
         write(f"/etc/khorovod/scripts/{name}", text)
     write("/etc/khorovod/keys/id_ed25519", "", 0o600)
@@ -86,12 +133,15 @@ def main():
     write("/run/hosts", "127.0.0.1 localhost\n" + "".join(f"{address(i)} {n} {n}.{service}\n" for i, n in enumerate(names)), 0o644)
     subprocess.run(["mount", "--bind", "/run/hosts", "/etc/hosts"], check=True)
     threading.Thread(target=answer, args=(names, port), daemon=True).start()
+    os.makedirs("/run/secrets/kubernetes.io/serviceaccount", exist_ok=True)
+    serve("/run/secrets/kubernetes.io/serviceaccount")
 
     group = tempfile.mkdtemp(prefix="launcher-", dir="/sys/fs/cgroup/cpuacct")
     log = open("/run/log", "w+")
     launcher = subprocess.Popen(
         ["/bin/bash", "/etc/khorovod/scripts/launcher.sh"], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-        env={"PATH": f"/run/bin:{os.environ['PATH']}", "HOSTNAME": "big-launcher", "HOME": "/run"},
+        env={"PATH": f"/run/bin:{os.environ['PATH']}", "HOSTNAME": "big-launcher", "HOME": "/run",
+             "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "6443"},
         preexec_fn=lambda: write(f"{group}/cgroup.procs", str(os.getpid())))
 
     def used():
@@ -127,11 +177,14 @@ def main():
     os.rmdir(group)
     if said.count("launching: ") != 1 or "do not answer" in said:
         sys.exit(f"workers were lost:\n{said}")
+    if '"progress"' not in Server.annotations.get("khorovod.dev/status", ""):
+        sys.exit(f"no progress was written: {Server.annotations}\n{said}")
     sizes.sort()
     print(f"""# What a launcher uses while ranks run
 
 `bench/launcher.sh {WORKERS} {SECONDS} >bench/launcher.md` runs the launcher of a job of {WORKERS} workers, which only answer
-its probes, with an `mpirun` that waits.
+its probes, with an `mpirun` that prints a step every ten seconds. `lifecycle.stall` and `observability.progress` are set. The launcher wrote its status and progress
+to an API server {Server.writes} times.
 
 | | |
 |---|---|

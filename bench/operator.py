@@ -18,8 +18,11 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "cluster"))
+import case as cases  # noqa: E402
 from case import IMAGE, Case, World, run  # noqa: E402
 
+# Another build of khorovod to compare with, at a commit whose fields have the names of old_names.py.
+BEFORE = os.environ.get("BEFORE")
 # The numbers of workers. SIZES=3 measures one size only, to run more rounds in the same time.
 SIZES = [int(size) for size in os.environ.get("SIZES", "3 16").split()]
 LOG = f"{os.environ['STATE']}/log/mpi-operator"
@@ -39,20 +42,25 @@ StrictModes no
 RESOLVE = 'cut -d" " -f1 /etc/mpi/hostfile | while read -r host; do until getent hosts "$host" >/dev/null; do sleep 0.1; done; done'
 
 
-def ours(case, workers, runs_in="ownPod", guarded=True, **spec):
+def ours(case, workers, launcher=None, **spec):
     text = case.render({"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "sum"}, "spec": {
-        "image": IMAGE, "command": RANK, "launcher": {"kind": "mpirun", "runsIn": runs_in}, "security": {"networkPolicy": guarded},
+        "image": IMAGE, "command": RANK, "launcher": launcher or {"kind": "mpirun"},
         "workers": {"replicas": workers, "gpus": DEVICES, "slotsPerWorker": 1, "cpu": "1", "memory": "1Gi"}} | spec})
     return lambda: case.apply(text)
 
 
 def ours_in_one_job(case, workers):
-    return ours(case, workers, "firstWorker")
+    return ours(case, workers, {"kind": "mpirun", "runsIn": "firstWorker"})
 
 
-def ours_unguarded(case, workers):
-    """The Job shape without a NetworkPolicy, like the operator's job."""
-    return ours(case, workers, "firstWorker", guarded=False)
+def ours_before(case, workers):
+    """The default shape, rendered by the build in BEFORE."""
+    now = cases.KHOROVOD, cases.IS_OLD
+    cases.KHOROVOD, cases.IS_OLD = BEFORE, True
+    try:
+        return ours(case, workers)
+    finally:
+        cases.KHOROVOD, cases.IS_OLD = now
 
 
 def mpirun_alone(case, workers):
@@ -137,7 +145,9 @@ class AddressCase(Case):
         super().hear(now, event, pod)
 
 
-WAYS = (ours, ours_in_one_job, ours_unguarded, theirs)
+# Each way, and its column in the report.
+WAYS = {ours: "khorovod", ours_in_one_job: "… `runsIn: firstWorker`",
+        **({ours_before: "before"} if BEFORE else {}), theirs: "MPI Operator"}
 
 
 def sandboxes():
@@ -169,7 +179,7 @@ def once(world, name, way, workers):
         if kept - sandboxes():
             return None
         # In the Job shape, index 0 launches and is also a worker.
-        pods = case.pods() if way in (ours_in_one_job, ours_unguarded) else list(named(case, "worker"))
+        pods = case.pods() if way is ours_in_one_job else list(named(case, "worker"))
         containers = began_at(pods)
         case.equal("workers whose container is found", len(containers), workers)
         case.equal("the end", case.finished(120), "Complete")
@@ -205,7 +215,8 @@ def main(folder, program, rounds):
     figures = {}
     for number in range(rounds + 1):
         for workers in SIZES:
-            for way in (*WAYS, mpirun_alone) if number % 2 else (mpirun_alone, *WAYS[::-1]):
+            ways = (*WAYS, mpirun_alone)
+            for way in ways if number % 2 else reversed(ways):
                 found = undisturbed(world, f"{way.__name__.replace('_', '-')}-{workers}-{number}", way, workers)
                 print(number, workers, way.__name__, {key: round(value, 2) for key, value in found.items()}, file=sys.stderr, flush=True)
                 # The first round fills the caches and is not counted.
@@ -220,13 +231,14 @@ def report(figures, rounds):
         runs = [found[what] for found in figures[workers, way]]
         return f"{statistics.median(runs):.2f} ({min(runs):.2f} to {max(runs):.2f})"
     print(f"## Kubernetes {os.environ['KUBERNETES']}, {rounds} runs each\n")
-    lines = ["| Workers | | khorovod | … `runsIn: firstWorker` | … and no NetworkPolicy | MPI Operator |", "|---|---|---|---|---|---|"]
+    lines = ["| Workers | | " + " | ".join(WAYS.values()) + " |", "|---|---" + "|---" * len(WAYS) + "|"]
     for workers in SIZES:
         for what, words in (("first", "from apply to the first rank"), ("after", "… since the last worker's container runs"),
                             ("addressed", "… since its address is known"),
                             ("freed", "from the ranks' end to free devices")):
             lines.append(f"| {workers} | {words} | " + " | ".join(cell(workers, way.__name__, what) for way in WAYS) + " |")
-        sooner = [sum(a["first"] < b["first"] for a, b in zip(figures[workers, way.__name__], figures[workers, theirs.__name__])) for way in WAYS[:-1]]
+        sooner = [sum(a["first"] < b["first"] for a, b in zip(figures[workers, way.__name__], figures[workers, theirs.__name__]))
+                  for way in WAYS if way is not theirs]
         lines.append(f"| {workers} | first rank sooner than the operator's of the same round | " + "".join(f"{won} of {rounds} | " for won in sooner) + "|")
     alone = ", ".join(f"{cell(workers, mpirun_alone.__name__, 'alone')} for {workers} workers" for workers in SIZES)
     print("\n".join([*lines, "", f"mpirun alone, from its start to the first rank, on workers that have run one before: {alone}.", ""]))
