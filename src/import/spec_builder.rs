@@ -114,12 +114,10 @@ impl SpecBuilder {
         }
     }
 
-    /// Shortens the comments by replacements. `long` contains pairs of a text and its replacement.
-    pub fn shorten(&mut self, long: &[(&str, &str)]) {
+    /// Removes parts of paths from the comments.
+    pub fn shorten(&mut self, left_out: &[&str]) {
         for (_, comment) in &mut self.comments {
-            for (long, short) in long {
-                *comment = comment.replace(long, short);
-            }
+            *comment = left_out.iter().fold(std::mem::take(comment), |comment, part| comment.replace(part, ""));
         }
     }
 

@@ -20,8 +20,7 @@ use serde_json::Value as Json;
 pub use fields::{Role, around, job};
 
 /// Parts of paths that comments leave out.
-const LONG: &[(&str, &str)] =
-    &[(".template.spec.template.spec.containers[0]", ""), (".template.spec.template.spec", "")];
+pub const LEFT_OUT: &[&str] = &[".template.spec.template.spec.containers[0]", ".template.spec.template.spec"];
 
 /// A replicated Job: its entry in the list, its pods, and their number.
 pub struct Replicated<'n> {
@@ -124,7 +123,7 @@ pub fn read(node: &Node, context: &mut Context<'_>) {
     }
     manifest::rest(node, context);
     pod::security_level(context);
-    context.spec.shorten(LONG);
+    context.spec.shorten(LEFT_OUT);
 }
 
 /// The replicated Jobs of a spec.

@@ -12,14 +12,11 @@ use crate::field;
 use serde_json::{Value as Json, json};
 
 use crate::context::{Context, text};
+use crate::from::training_operator;
 use crate::manifest::{self, OWN, is_own};
 use crate::pod::{self, container};
 use crate::rendered;
 use khorovod_compiler::yaml::{Entry, Node};
-
-/// Parts of the paths of old fields, and their replacements. They shorten the comments in the new spec.
-pub const LONG: &[(&str, &str)] =
-    &[("spec.mpiReplicaSpecs.", ""), (".template.spec.containers[0]", ""), (".template.spec", "")];
 
 /// The replica spec of the launcher or of the workers, its pod spec, and its main container.
 struct Replica<'n> {
@@ -100,7 +97,7 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     names::put(gone, context);
     manifest::rest(job, context);
     defaults(job, context);
-    context.spec.shorten(LONG);
+    context.spec.shorten(training_operator::LEFT_OUT);
 }
 
 /// Whether the MPIJobs of an API version have `mpiReplicaSpecs` with a launcher and workers.

@@ -15,10 +15,6 @@ use crate::manifest;
 use crate::pod;
 use khorovod_compiler::yaml::Node;
 
-/// Parts of paths that comments leave out.
-const LONG: &[(&str, &str)] =
-    &[("spec.pytorchReplicaSpecs.", ""), (".template.spec.containers[0]", ""), (".template.spec", "")];
-
 /// The name of the container that trains.
 const MAIN: &str = "pytorch";
 
@@ -57,7 +53,7 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     }
     training_operator::pods(&all, main, pods, context);
     manifest::rest(job, context);
-    context.spec.shorten(LONG);
+    context.spec.shorten(training_operator::LEFT_OUT);
 }
 
 fn command(main: &Replicas<'_>, world: &World, processes: Option<u32>, context: &mut Context<'_>) {

@@ -11,10 +11,6 @@ use crate::manifest;
 use crate::pod;
 use khorovod_compiler::yaml::Node;
 
-/// Parts of paths that comments leave out.
-const LONG: &[(&str, &str)] =
-    &[("spec.tfReplicaSpecs.", ""), (".template.spec.containers[0]", ""), (".template.spec", "")];
-
 /// Imports the job.
 pub fn read(job: &Node, context: &mut Context<'_>) {
     let version = job.get("apiVersion").and_then(text).unwrap_or_default();
@@ -65,5 +61,5 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
         }
     }
     manifest::rest(job, context);
-    context.spec.shorten(LONG);
+    context.spec.shorten(training_operator::LEFT_OUT);
 }

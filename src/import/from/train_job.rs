@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 use crate::context::{Context, text};
 use crate::field;
 use crate::from::each_pod::{self, Pods, Words};
+use crate::from::job_set;
 use crate::launch::each_pod::Start;
 use crate::launch::{self, Place, World};
 use crate::manifest::{self, run_policy};
@@ -19,14 +20,8 @@ use crate::pod;
 use khorovod_compiler::yaml::Node;
 use runtime::{Framework, Runtime};
 
-/// Parts of paths that comments leave out.
-const LONG: &[(&str, &str)] = &[
-    (".template.spec.template.spec.containers[0]", ""),
-    (".template.spec.template.spec", ""),
-    (".trainingRuntimeSpec", ""),
-    (".spec.template.spec.replicatedJobs", ""),
-    ("beside.", ""),
-];
+/// Parts of paths that comments leave out, besides those of a JobSet.
+const LEFT_OUT: &[&str] = &[".trainingRuntimeSpec", ".spec.template.spec.replicatedJobs", "beside."];
 
 /// The name of the pods in comments.
 const NAME: &str = "trainer";
@@ -90,7 +85,8 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     }
     manifest::rest(job, context);
     pod::security_level(context);
-    context.spec.shorten(LONG);
+    context.spec.shorten(job_set::LEFT_OUT);
+    context.spec.shorten(LEFT_OUT);
 }
 
 /// Imports the command, the number of nodes and of processes, and the resources.

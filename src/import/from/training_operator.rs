@@ -8,6 +8,15 @@ use crate::manifest::run_policy;
 use crate::pod;
 use khorovod_compiler::yaml::Node;
 
+/// Parts of the paths of a PyTorchJob, a TFJob and an MPIJob that comments leave out.
+pub const LEFT_OUT: &[&str] = &[
+    "spec.mpiReplicaSpecs.",
+    "spec.pytorchReplicaSpecs.",
+    "spec.tfReplicaSpecs.",
+    ".template.spec.containers[0]",
+    ".template.spec",
+];
+
 /// A replica type: its spec, its pods, and their number.
 pub struct Replicas<'n> {
     pub spec: &'n Node,
