@@ -8,6 +8,7 @@ mod outcome;
 mod tests;
 
 use khorovod::problem::count;
+use khorovod::timeline;
 use serde::Serialize;
 
 use self::causes::{Cause, causes};
@@ -295,17 +296,8 @@ fn is_device(resource: &str) -> bool {
     resource.contains('/') && !OTHERS.iter().any(|prefix| resource.starts_with(prefix))
 }
 
-/// A duration for people, with at most two units.
+/// A duration for people. From two minutes on it has no seconds, because they change at each look.
 pub fn duration(seconds: i64) -> String {
-    let seconds = seconds.max(0);
-    let two = |big: i64, unit: &str, small: i64, below: &str| match small {
-        0 => format!("{big} {unit}"),
-        _ => format!("{big} {unit} {small} {below}"),
-    };
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..3600 => format!("{} min", seconds / 60),
-        3600..86_400 => two(seconds / 3600, "h", seconds % 3600 / 60, "min"),
-        _ => two(seconds / 86_400, "d", seconds % 86_400 / 3600, "h"),
-    }
+    let seconds = u64::try_from(seconds).unwrap_or_default();
+    timeline::duration(if seconds < 120 { seconds } else { seconds - seconds % 60 })
 }

@@ -723,7 +723,7 @@ fn progress_and_remaining_time() {
 fn durations() {
     for (seconds, text) in [
         (-5, "0 s"),
-        (119, "119 s"),
+        (90, "1 min 30 s"),
         (120, "2 min"),
         (3599, "59 min"),
         (3600, "1 h"),
