@@ -15,8 +15,20 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
 /// The phases of the compiler. Each may use those before it.
-const LAYERS: &[&str] =
-    &["problem", "yaml", "job", "plan", "pods", "timeline", "report", "kubernetes", "targets", "api", "pipeline"];
+const LAYERS: &[&str] = &[
+    "problem",
+    "yaml",
+    "shell",
+    "job",
+    "plan",
+    "pods",
+    "timeline",
+    "report",
+    "kubernetes",
+    "targets",
+    "api",
+    "pipeline",
+];
 
 /// Crates and modules that touch nothing outside: everything below `src` except the command.
 const PURE: &[&str] = &["khorovod_compiler", "khorovod_import", "khorovod::picture", "khorovod::show"];

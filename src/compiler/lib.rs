@@ -6,7 +6,8 @@
 //! # The pipeline
 //! Text flows one way through these modules:
 //! 1. [`yaml`]: text → documents, each value with its span.
-//! 2. [`job`]: document → `Spec`, with every default filled in; or every [problem](problem::Problem) at once.
+//! 2. [`job`]: document → `Spec`, with every default filled in; or every [problem](problem::Problem) at once. Rules for
+//!    commands read them with [`shell`].
 //! 3. [`plan`]: `Spec` → `Plan`: names, hosts, slots, the number of ranks, the launch command, the environment.
 //! 4. [`pods`]: `Plan` → what pods run: hostfile, scripts, ssh configuration, keys.
 //! 5. [`targets`]: `Plan` → the objects of one target; [`kubernetes`] builds the objects they share.
@@ -32,6 +33,8 @@ pub mod kubernetes;
 pub mod plan;
 #[allow(missing_docs)]
 pub mod pods;
+#[allow(missing_docs)]
+pub mod shell;
 #[allow(missing_docs)]
 pub mod targets;
 #[allow(missing_docs)]

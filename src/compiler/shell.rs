@@ -1,15 +1,18 @@
-//! Parses text of a POSIX shell or of bash. All importers read shell text with this module.
+//! Parses text of a POSIX shell or of bash. All importers read shell text with this module, and the rules for
+//! `command` find programs with it.
 //!
 //! [`parse`] returns the tokens and the statements of a [`Script`], all of them with the range of bytes they take. The
 //! parser never fails and never drops text. A line that it does not understand becomes a statement of the kind
 //! [`CommandKind::Unknown`]. An importer keeps such a line unchanged and reports it.
 //!
 //! Three functions work on shell text for the importers: [`words()`] splits a simple command into words, [`effects()`]
-//! returns the variables that statements set, and [`rewrite()`] replaces expansions and keeps every other byte.
+//! returns the variables that statements set, and [`rewrite()`] replaces expansions and keeps every other byte. The rules for
+//! `command` use only the lexer, by [`commands()`]: the preview page would have to load the parser at each visit.
 
 mod effects;
 mod lexer;
 mod parser;
+mod program;
 mod rewrite;
 mod sums;
 mod token;
@@ -18,10 +21,11 @@ mod words;
 pub use effects::{Effects, effects};
 pub use lexer::{is_name, name_length, unquoted};
 pub use parser::{assignment, parse, tokenize};
+pub use program::{base, commands, launcher, words_before_program};
 pub use rewrite::{Change, Context, reference, rewrite, with_default, within_quotes, without_quotes};
 pub use sums::calculate;
 pub use token::{
-    Assignment, Command, CommandKind, Joint, Part, PartKind, Statement, Token, TokenKind, simple_commands,
+    Assignment, Command, CommandKind, Joint, Keyword, Part, PartKind, Statement, Token, TokenKind, simple_commands,
 };
 pub use words::{Plain, words};
 

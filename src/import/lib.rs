@@ -3,7 +3,7 @@
 //!
 //! The importers are a compiler in front of the main one. [`from`] has one module per source system; it reads the file,
 //! records an outcome for each field in the [`context`], and adds fields to the new spec. The result is the text of the
-//! new spec. [`shell`] parses shell text, [`launch`] takes launch lines apart, and [`pod`] reads pod templates.
+//! new spec. [`launch`] takes launch lines apart, and [`pod`] reads pod templates.
 
 // The comments of the modules are for readers of the source.
 #![allow(rustdoc::private_intra_doc_links)]
@@ -23,7 +23,6 @@ mod placeholders;
 mod pod;
 mod rendered;
 mod secrets;
-mod shell;
 mod shell_text;
 mod spec_builder;
 mod values;

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use crate::api::Options;
 use crate::codes::TEMPLATE;
-use crate::shell::{self, PartKind, TokenKind};
 use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::shell::{self, PartKind, TokenKind};
 use khorovod_compiler::yaml::{Kind, Node};
 
 /// Returns the range of a placeholder in shell text or in another value.

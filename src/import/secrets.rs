@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::shell::{self, TokenKind, is_name, unquoted};
 use khorovod_compiler::job::looks_secret;
+use khorovod_compiler::shell::{self, TokenKind, is_name, unquoted};
 
 /// How many texts of commands may be nested in one another, as in `bash -c "bash -c '…'"`.
 const DEEPEST: usize = 4;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::Value as Json;
 
-use crate::shell::{
+use khorovod_compiler::shell::{
     self, Assignment, Change, Command, CommandKind, Context, Part, PartKind, Statement, TokenKind, is_name, reference,
 };
 
@@ -109,6 +109,23 @@ fn functions(statements: &[Statement], found: &mut Vec<Range<usize>>) {
             _ => {}
         }
     }
+}
+
+/// Returns the words of a text that begins with a simple command, without the assignments before them and without quotes.
+/// There are no words if the text begins with another command, such as `if`.
+pub fn first_words(text: &str) -> Vec<String> {
+    let script = shell::parse(text);
+    match script.statements.first().and_then(|statement| statement.commands.first()).map(|command| &command.kind) {
+        Some(CommandKind::Simple { words, .. }) => {
+            words.iter().map(|word| shell::unquoted(text, &word.parts)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the program of a text that begins with a simple command. Empty if there is none.
+pub fn first_word(text: &str) -> String {
+    first_words(text).into_iter().next().unwrap_or_default()
 }
 
 /// Whether bash or the pod sets a variable.

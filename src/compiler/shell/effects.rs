@@ -39,6 +39,7 @@ pub fn effects(text: &str, statements: &[Statement]) -> Effects {
 
 impl Effects {
     /// Adds the effects of later statements to these effects.
+    #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         self.sets.extend(other.sets);
         self.arrays.extend(other.arrays);

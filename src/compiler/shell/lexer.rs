@@ -1,7 +1,6 @@
 //! Splits the text of a shell script into tokens. The parser drives the lexer, because the meaning of a few characters
 //! depends on their place.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -25,13 +24,13 @@ pub struct Lexer<'t> {
 /// substitution. The parser passes this function to the lexer, so that the lexer does not depend on the parser.
 pub type Substitution = fn(&str, usize, usize, &Sums) -> Result<(Vec<Statement>, usize), Failure>;
 
-/// The byte offsets of each `((` that a `))` closes. These are arithmetic. Any other `((` begins a subshell within a
+/// Whether a `))` closes a `((`, for each byte offset. These are arithmetic. Any other `((` begins a subshell within a
 /// subshell.
-pub type Sums = Rc<HashSet<usize>>;
+pub type Sums = Rc<[bool]>;
 
 /// Finds the arithmetic of a text in one pass, even if many parentheses are never closed.
 pub fn sums(text: &str) -> Sums {
-    let (mut open, mut sums, mut closed) = (Vec::new(), HashSet::new(), None);
+    let (mut open, mut sums, mut closed) = (Vec::new(), vec![false; text.len()], None);
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             b'(' => open.push(at),
@@ -42,14 +41,14 @@ pub fn sums(text: &str) -> Sums {
                     && inner == start + 1
                     && end + 1 == at
                 {
-                    sums.insert(start);
+                    sums[start] = true;
                 }
                 closed = start.map(|start| (start, at));
             }
             _ => {}
         }
     }
-    Rc::new(sums)
+    sums.into()
 }
 
 /// A here-document that was announced by `<<WORD`.
@@ -76,6 +75,10 @@ impl<'t> Lexer<'t> {
     /// Returns a lexer for the same text that begins at another byte offset, outside of any command or substitution.
     pub fn restart(&self, at: usize) -> Self {
         Self::new(self.text, at, 0, self.sums.clone(), self.substitution)
+    }
+
+    fn is_sum(&self, at: usize) -> bool {
+        self.sums.get(at) == Some(&true)
     }
 
     pub fn rest(&self) -> &'t str {
@@ -274,7 +277,7 @@ impl<'t> Lexer<'t> {
         let name = name_length(behind);
         match behind.chars().next() {
             Some('(') => {
-                if self.sums.contains(&(self.at + 1)) {
+                if self.is_sum(self.at + 1) {
                     return Ok(PartKind::Arithmetic(self.sum(3, "))")?));
                 }
                 self.at += 2;
@@ -355,7 +358,7 @@ impl<'t> Lexer<'t> {
     /// Reads the command `((…))` after its first parenthesis. Returns the range of its expression. None if it is a
     /// subshell.
     pub fn arithmetic(&mut self) -> Result<Option<Range<usize>>, Failure> {
-        if !self.rest().starts_with('(') || !self.at.checked_sub(1).is_some_and(|at| self.sums.contains(&at)) {
+        if !self.rest().starts_with('(') || !self.at.checked_sub(1).is_some_and(|at| self.is_sum(at)) {
             return Ok(None);
         }
         let start = self.at + 1;
@@ -456,7 +459,9 @@ fn is_assigned(text: &str) -> bool {
 /// Adds a part. Literal text is appended to the literal text directly before it.
 fn push(parts: &mut Vec<Part>, part: Part) {
     match parts.last_mut() {
-        Some(last) if last.kind == PartKind::Literal && part.kind == PartKind::Literal => last.span.end = part.span.end,
+        Some(Part { kind: PartKind::Literal, span }) if matches!(part.kind, PartKind::Literal) => {
+            span.end = part.span.end;
+        }
         _ => parts.push(part),
     }
 }

@@ -176,7 +176,7 @@ impl TokenKind {
 impl Word {
     /// Returns the text of a word. None if a part of the word is quoted or expands.
     pub fn literal<'t>(&self, text: &'t str) -> Option<&'t str> {
-        self.parts.iter().all(|part| part.kind == PartKind::Literal).then(|| &text[self.span.clone()])
+        self.parts.iter().all(|part| matches!(part.kind, PartKind::Literal)).then(|| &text[self.span.clone()])
     }
 }
 

@@ -9,8 +9,9 @@ use crate::field_outcomes::Verdict;
 use crate::launch;
 use crate::launch::program;
 use crate::secrets;
-use crate::{shell, shell_text};
+use crate::shell_text;
 use khorovod_compiler::job::quantity::Quantity;
+use khorovod_compiler::shell;
 use khorovod_compiler::yaml::Node;
 
 /// The folders of the data and of the results.
@@ -236,7 +237,8 @@ fn lacking(node: Option<&Node>, context: &mut Context<'_>) {
 
 /// Whether a command installs or downloads something.
 fn installs(line: &str) -> bool {
-    let words: Vec<&str> = line.split_whitespace().filter(|word| *word != "sudo").collect();
+    let words = shell_text::first_words(line);
+    let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "sudo").collect();
     match words.as_slice() {
         ["python" | "python3", "-m", "pip", ..] | ["git", "clone", ..] | ["wget", ..] => true,
         ["pip" | "pip3" | "conda" | "apt" | "apt-get" | "yum" | "dnf", rest @ ..] => {

@@ -14,6 +14,7 @@ use crate::field_outcomes::Verdict;
 use crate::from::openmpi::parameters::COMMAND;
 use crate::launch::{self, Place, World};
 use crate::pod::{self, container, volumes};
+use crate::shell_text::first_words;
 use khorovod_compiler::job::quantity::Quantity;
 use khorovod_compiler::yaml::{self, Node};
 
@@ -68,7 +69,8 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
 
 /// Records the outcome of a command between the `ks` lines that sets no parameter of the component.
 fn report_other_command(command: &str, node: &Node, context: &mut Context<'_>) {
-    let words: Vec<&str> = command.split_whitespace().collect();
+    let words = first_words(command);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let is_of_keys = command.contains("ssh-keygen") || words.starts_with(&["kubectl"]) && words.contains(&"secret");
     match words.as_slice() {
         ["ks", ..] => context.needless(node, "it set up or applied ksonnet's own objects; khorovod needs no such step"),

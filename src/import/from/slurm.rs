@@ -35,10 +35,10 @@ use std::collections::BTreeSet;
 use crate::context::Context;
 use crate::field_outcomes::Verdict;
 use crate::secrets;
-use crate::shell::{self, Effects};
 use crate::shell_text;
 use classify::{Kind, Srun};
 use khorovod_compiler::problem::Span;
+use khorovod_compiler::shell::{self, Effects};
 use requested::Resources;
 use script::Part;
 

@@ -8,8 +8,8 @@ use crate::field_outcomes::Verdict;
 use crate::launch::options::{self, Meaning};
 use crate::launch::program::program_of;
 use crate::secrets::masked;
-use crate::shell::{Plain as Word, words};
 use khorovod_compiler::job;
+use khorovod_compiler::shell::{Plain as Word, words, words_before_program};
 
 /// The result of reading a line.
 #[derive(Debug)]
@@ -80,6 +80,9 @@ pub fn read(line: &str) -> Line {
     let mut launch = Launch { kind, ..Launch::default() };
     for word in before {
         let Some((name, value)) = word.assignment() else {
+            if word.text.starts_with('-') {
+                return Line::Script(format!("`{}` before the launcher needs a shell", word.text));
+            }
             launch.note(&word.text, Verdict::Kept, "", "it changes only how a shell runs the line");
             continue;
         };
@@ -112,11 +115,10 @@ pub fn read(line: &str) -> Line {
     }
 }
 
-/// Returns the number of words before the launcher: assignments, `exec`, `time`, `nohup`, `env`.
-fn prefix(words: &[Word]) -> usize {
-    let is_prefix =
-        |word: &&Word| word.assignment().is_some() || ["exec", "time", "nohup", "env"].contains(&&*word.text);
-    words.iter().take_while(is_prefix).count()
+/// Returns the number of words before the program.
+pub fn prefix(words: &[Word]) -> usize {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    words_before_program(&texts)
 }
 
 /// Whether a text begins with a launcher.

@@ -11,9 +11,9 @@ use crate::field_outcomes::Verdict;
 use crate::launch::command_line::{self, Launch, Line};
 use crate::launch::options::names_launcher;
 use crate::launch::{self, Place, World, program};
-use crate::shell::{self, simple_commands, words};
 use crate::shell_text;
 use khorovod_compiler::problem::Problem;
+use khorovod_compiler::shell::{self, simple_commands, words};
 
 /// The end of the path of a row about a program that no launcher starts.
 pub const PLAIN: &str = ": no launcher";

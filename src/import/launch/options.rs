@@ -4,7 +4,7 @@ use crate::field;
 use serde_json::{Value as Json, json};
 
 use crate::option_table::{Row, row};
-use crate::shell::Plain as Word;
+use khorovod_compiler::shell::{self, Plain as Word};
 
 /// The meaning of an option in a spec.
 #[derive(Debug, Clone, Copy)]
@@ -164,35 +164,8 @@ const DEEPSPEED: &[OptionRow] = &[
 
 /// Returns the launcher that a command line begins with: its `launcher.kind`, and the number of words that name it.
 pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
-    let name = |at: usize| {
-        let text = words.get(at).filter(|word| !word.expands)?.text.as_str();
-        Some(text.rsplit('/').next().unwrap_or(text))
-    };
-    let kind = |name: &str| match name {
-        "mpirun" | "mpiexec" | "mpiexec.hydra" | "mpirun.hydra" | "orterun" | "prterun"
-        // `ibrun` is the launcher of the TACC clusters. Debian adds the name of the MPI implementation to the name of
-        // each launcher.
-        | "ibrun" | "mpirun.openmpi" | "mpiexec.openmpi" | "mpirun.mpich" | "mpiexec.mpich" => Some("mpirun"),
-        "horovodrun" => Some("horovodrun"),
-        "torchrun" | "torch.distributed.run" | "torch.distributed.launch" => Some("torchrun"),
-        "deepspeed" => Some("deepspeed"),
-        "accelerate.commands.launch" | "accelerate-launch" => Some("accelerate"),
-        _ => None,
-    };
-    let first = name(0)?;
-    if (first, name(1)) == ("accelerate", Some("launch")) {
-        return Some(("accelerate", 2));
-    }
-    if let Some(kind) = kind(first) {
-        return Some((kind, 1));
-    }
-    if !first.starts_with("python") {
-        return None;
-    }
-    // A launcher may be a Python module, as in `python -u -m torch.distributed.run`.
-    let flag = (1..words.len().min(4)).find(|at| words[*at].text == "-m")?;
-    let between = words[1..flag].iter().all(|word| word.text.starts_with('-'));
-    kind(name(flag + 1)?).filter(|_| between).map(|kind| (kind, flag + 2))
+    let texts: Vec<&str> = words.iter().map(|word| if word.expands { "" } else { word.text.as_str() }).collect();
+    shell::launcher(&texts).map(|(kind, place)| (kind, place.end))
 }
 
 /// Whether a line that cannot be parsed as a launch names a launcher.

@@ -1,6 +1,6 @@
 //! Splits off commands before the launcher of a line (`mkdir`, `sleep`, `echo`) that the launcher's pod need not run.
 
-use crate::shell::{self, Joint, words};
+use khorovod_compiler::shell::{self, Joint, words};
 
 /// A command before the launch.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,10 +2,11 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::launch::command_line::prefix;
 use crate::launch::options;
 use crate::secrets::masked;
-use crate::shell::{self, Plain as Word, simple_commands, words};
 use khorovod_compiler::pods::word;
+use khorovod_compiler::shell::{self, Plain as Word, simple_commands, words};
 
 /// Returns what a line runs: words, or text for `bash -c`.
 pub fn program(line: &str) -> Json {
@@ -106,13 +107,12 @@ pub fn commands_without_launcher(script: &str) -> Vec<String> {
     for place in simple_commands(&shell::parse(script).statements).iter().filter_map(|command| command.words_span()) {
         let command = &script[place];
         let Some(words) = words(command) else { continue };
-        let before = |word: &&Word| word.assignment().is_some() || ["exec", "nohup", "env"].contains(&&*word.text);
-        let words: Vec<Word> = words.iter().skip_while(before).cloned().collect();
+        let words = &words[prefix(&words)..];
         let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
         let name = text(0).rsplit('/').next().unwrap_or_default();
         let helps = ["-c", "-V", "--version", "setup.py"].contains(&text(1))
             || text(1) == "-m" && ["pip", "venv", "virtualenv"].contains(&text(2));
-        let launches = options::launcher(&words).is_some();
+        let launches = options::launcher(words).is_some();
         if name == "torchrun" || name.starts_with("python") && words.len() > 1 && !helps && !launches {
             let shown = &command[words[0].place.start..];
             let short: String = masked(shown).chars().filter(|c| !c.is_control()).take(60).collect();

@@ -6,7 +6,8 @@ use serde_json::{Value as Json, json};
 use crate::context::{Context, text};
 use crate::launch::program::{is_shell, takes_script};
 use crate::pod::{self, kubelet_vars, volumes};
-use crate::shell;
+use crate::shell_text::first_words;
+use khorovod_compiler::shell;
 use khorovod_compiler::yaml::Node;
 
 /// The note for a field of a pod.
@@ -68,8 +69,9 @@ fn only_waits(container: &Node) -> bool {
     let parsed = shell::parse(&script);
     let starts_sshd = |command: &&shell::Command| {
         let line = command.words_span().map_or("", |place| &script[place]);
-        let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
-        match (words.next(), words.next()) {
+        let words = first_words(line);
+        let word = |at: usize| words.get(at).map(|word| shell::base(word));
+        match (word(0), word(1)) {
             (Some("mkdir"), _) => line.contains("sshd"),
             // `(ssh, start)` is `/etc/init.d/ssh start`; `None` is a command without words, such as a redirection.
             (None | Some("sshd" | "sleep" | "wait" | "echo" | "set"), _)

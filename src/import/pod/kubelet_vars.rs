@@ -2,8 +2,8 @@
 //! dollar.
 
 use crate::context::text;
-use crate::shell::is_name;
 use khorovod_compiler::pods::word;
+use khorovod_compiler::shell::is_name;
 use khorovod_compiler::yaml::Node;
 
 #[derive(Debug, PartialEq)]

@@ -8,6 +8,7 @@ use crate::job::read::edits;
 use crate::job::read::suggestions::nearest;
 use crate::job::types::spec::{LauncherKind, LauncherPod, Mpi};
 use crate::problem::{Problem, Span, codes};
+use crate::shell;
 use crate::yaml::{Kind, Node};
 
 codes! {
@@ -103,17 +104,6 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The value of `launcher` to write if a command begins with a program that starts ranks, such as `torchrun`.
-fn launcher_of(program: &str) -> Option<&'static str> {
-    Some(match program {
-        "mpirun" | "mpiexec" | "mpiexec.hydra" | "orterun" | "prterun" | "srun" => "mpirun",
-        "horovodrun" => "horovodrun",
-        "torchrun" | "torch.distributed.run" | "torch.distributed.launch" => "torchrun",
-        "deepspeed" => "deepspeed",
-        _ => return None,
-    })
-}
-
 /// Reports a command whose first word is an option or a Python script.
 fn not_a_program(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(command) = case.document.get("spec").and_then(|body| body.get("command")) else { return };
@@ -143,31 +133,34 @@ fn not_a_program(case: &Case<'_>, problems: &mut Vec<Problem>) {
 
 fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(command) = case.document.get("spec").and_then(|body| body.get("command")) else { return };
-    let found = programs(command).into_iter().find_map(|(span, word)| {
-        let name = word.rsplit('/').next().unwrap_or(word);
-        Some((span, word, launcher_of(name)?))
-    });
-    let Some((span, word, kind)) = found.or_else(|| accelerate(case, command)) else { return };
-    let one_worker = case.spec.groups.iter().map(|group| u64::from(group.replicas)).sum::<u64>() == 1;
+    let Some((span, name, kind)) = started(command) else { return };
+    let groups = &case.spec.groups;
     if case.spec.launcher.kind == LauncherKind::Shell {
+        let one_worker = groups.iter().map(|group| u64::from(group.replicas)).sum::<u64>() == 1;
         let is_worker = case.spec.launcher.runs_in == LauncherPod::FirstWorker && one_worker;
-        if kind == "torchrun" && !word.contains("accelerate") && !is_worker && case.spec.target.has_pods {
-            let message = format!("`{word}` would start ranks only in the launcher pod");
+        if kind == "torchrun" && !is_worker && case.spec.target.has_pods {
+            let message = format!("`{name}` would start ranks only in the launcher pod");
             let hint = "write only the program, such as `[python, train.py]`, with `launcher: torchrun`";
             problems.push(Problem::new(&TORCHRUN_IN_SHELL, span, message).hint(hint));
         }
         return;
     }
-    // A single rank may start processes on its own worker.
-    if kind == "torchrun" && ranks(case) == 1 {
+    // A single rank may start processes on its own worker. `accelerate launch` starts one process per GPU.
+    let may_start = match kind {
+        "torchrun" => ranks(case) == 1,
+        "accelerate" => groups.iter().all(|group| group.slots <= 1),
+        _ => false,
+    };
+    if may_start {
         return;
     }
-    let message = format!("`{word}` in `command` would run in every rank: khorovod already starts the ranks");
-    let launcher = match word {
+    let message = format!("`{name}` in `command` would run in every rank: khorovod already starts the ranks");
+    let launcher = match kind {
         "srun" => "`launcher: torchrun` for PyTorch, or `launcher: mpirun` for MPI".to_owned(),
+        "accelerate" => "`launcher: torchrun`".to_owned(),
         _ => format!("`launcher: {kind}`"),
     };
-    let other = match word {
+    let other = match kind {
         "accelerate" => "write `slotsPerWorker: 1`, so that it runs once per worker",
         _ => "use `launcher: shell`, which runs the command once, in a launcher pod without GPUs",
     };
@@ -175,177 +168,73 @@ fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
     problems.push(Problem::new(&LAUNCHER_TWICE, span, message).hint(hint));
 }
 
-/// Finds `accelerate launch`, which starts one process per GPU, in a job with several ranks per worker.
-fn accelerate<'n>(case: &Case<'_>, command: &'n Node) -> Option<(Span, &'n str, &'static str)> {
-    let is_launch = match &command.kind {
-        Kind::Scalar { text, .. } => {
-            let mut words = text.split_whitespace();
-            words.next() == Some("accelerate") && words.next() == Some("launch")
-        }
-        Kind::List(items) => {
-            let word = |index: usize| items.get(index).and_then(Node::text);
-            word(0) == Some("accelerate") && word(1) == Some("launch")
-        }
-        Kind::Map(_) => false,
-    };
-    let several = case.spec.groups.iter().any(|group| group.slots > 1);
-    (is_launch && several).then_some((command.span, "accelerate", "torchrun"))
-}
-
 fn ranks(case: &Case<'_>) -> u64 {
     case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum()
 }
 
-/// The programs that a command runs, and the places of their names: the first word of a list, or the first word of each
-/// command of a script. For `python -m MODULE`, it is the module.
-fn programs(command: &Node) -> Vec<(Span, &str)> {
+/// Returns the first launcher that a command starts: its place, its name and its kind.
+fn started(command: &Node) -> Option<(Span, String, &'static str)> {
     match &command.kind {
-        Kind::Scalar { text, .. } => of_script(text).into_iter().map(|word| (command.span, word)).collect(),
+        Kind::Scalar { text, .. } => in_script(text).map(|(name, kind)| (command.span, name, kind)),
         Kind::List(items) => {
-            let word = |index: usize| items.get(index).and_then(Node::text);
-            let Some(first) = word(0) else { return Vec::new() };
-            let shell = matches!(first.rsplit('/').next(), Some("bash" | "sh"));
-            let option = word(1).filter(|option| shell && option.starts_with('-') && option.ends_with('c'));
-            if let (Some(_), Some(script)) = (option, items.get(2)) {
-                let words = of_script(script.text().unwrap_or_default());
-                return words.into_iter().map(|word| (script.span, word)).collect();
-            }
-            let program = behind_python(first, word(1), word(2));
-            let place = items.iter().find(|item| item.text() == Some(program)).unwrap_or(command);
-            vec![(place.span, program)]
+            let words: Vec<&str> = items.iter().map(|item| item.text().unwrap_or_default()).collect();
+            in_words(&words).map(|(at, name, kind)| (items[at].span, name, kind))
         }
-        Kind::Map(_) => Vec::new(),
+        Kind::Map(_) => None,
     }
 }
 
-/// The programs of a script: the first word after each `&&`, `||`, `;`, `|` and line break outside of quotes and comments. In a
-/// script with a here document, only the first word.
-fn of_script(script: &str) -> Vec<&str> {
-    let (mut quote, mut start, mut commands) = (None, 0, Vec::new());
-    let bytes = script.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        match (quote, bytes[at]) {
-            (Some(b'"') | None, b'\\') => at += 1,
-            (Some(open), byte) if open == byte => quote = None,
-            (None, byte @ (b'"' | b'\'')) => quote = Some(byte),
-            (None, b'#') if at == 0 || bytes[at - 1].is_ascii_whitespace() => {
-                commands.push(&script[start..at]);
-                while bytes.get(at).is_some_and(|byte| *byte != b'\n') {
-                    at += 1;
-                }
-                start = at;
-            }
-            (None, b'&' | b'|' | b';' | b'\n') => {
-                commands.push(&script[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    commands.extend(script.get(start..));
-    if script.contains("<<") {
-        commands.truncate(1);
-    }
-    commands.into_iter().filter_map(first_program).collect()
+/// Returns the name and the kind of the first launcher that a script starts.
+fn in_script(script: &str) -> Option<(String, &'static str)> {
+    shell::commands(script).into_iter().find_map(|words| {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        in_words(&words).map(|(_, name, kind)| (name, kind))
+    })
 }
 
-/// The program of a simple command: the first word that is neither an assignment of a variable nor a word such as
-/// `exec` or `time`.
-fn first_program(command: &str) -> Option<&str> {
-    let before = |word: &&str| {
-        let is_variable = word.split_once('=').is_some_and(|(name, _)| {
-            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        });
-        is_variable || matches!(*word, "exec" | "env" | "time" | "nohup" | "then" | "do" | "else")
-    };
-    let mut words = command.split_whitespace().skip_while(before);
-    Some(behind_python(words.next()?, words.next(), words.next()))
-}
-
-fn behind_python<'w>(first: &'w str, second: Option<&'w str>, third: Option<&'w str>) -> &'w str {
-    let python = first.rsplit('/').next().is_some_and(|name| name.starts_with("python"));
-    match (second, third) {
-        (Some("-m"), Some(module)) if python => module,
-        _ => first,
+/// Returns the launcher that a simple command starts: the index of the word that names it, its name and its kind.
+fn in_words(words: &[&str]) -> Option<(usize, String, &'static str)> {
+    let before = shell::words_before_program(words);
+    let words = &words[before..];
+    if let [program, option, script, ..] = words
+        && matches!(shell::base(program), "bash" | "sh")
+        && option.starts_with('-')
+        && option.ends_with('c')
+    {
+        return in_script(script).map(|(name, kind)| (before + 2, name, kind));
     }
+    let is_srun = words.first().is_some_and(|program| shell::base(program) == "srun");
+    let (kind, place) = shell::launcher(words).or(is_srun.then_some(("srun", 0..1)))?;
+    let only_prints = matches!(words.get(place.end), Some(&("--version" | "-V" | "--help")));
+    (!only_prints).then(|| (before + place.start, words[place].join(" "), kind))
 }
 
 /// Options of a launcher that khorovod sets: those for the number of ranks, and others.
-fn own_options(kind: LauncherKind, mpi: Mpi) -> (&'static [&'static str], &'static [&'static str]) {
+fn own_options(kind: LauncherKind, mpi: Mpi) -> (&'static str, &'static str) {
     match (kind, mpi) {
         (LauncherKind::Mpirun, Mpi::OpenMpi) => (
-            &["-np", "-n", "--np", "-c", "-npernode", "--npernode", "-N"],
-            &[
-                "--hostfile",
-                "-hostfile",
-                "--machinefile",
-                "-machinefile",
-                "-H",
-                "--host",
-                "-host",
-                "--default-hostfile",
-                "-default-hostfile",
-            ],
+            "-np -n --np -c -npernode --npernode -N",
+            "--hostfile -hostfile --machinefile -machinefile -H --host -host --default-hostfile -default-hostfile",
         ),
         (LauncherKind::Mpirun, _) => (
-            &["-np", "-n", "-ppn", "-perhost"],
-            &[
-                "-f",
-                "-hostfile",
-                "-machinefile",
-                "-machine",
-                "-hosts",
-                "-host",
-                "-launcher",
-                "-bootstrap",
-                "-bootstrap-exec",
-                "-launcher-exec",
-            ],
+            "-np -n -ppn -perhost",
+            "-f -hostfile -machinefile -machine -hosts -host -launcher -bootstrap -bootstrap-exec -launcher-exec",
         ),
         (LauncherKind::Horovodrun, _) => (
-            &["-np", "--num-proc", "--min-np", "--min-num-proc", "--max-np", "--max-num-proc", "--slots-per-host"],
-            &[
-                "-H",
-                "--hosts",
-                "-hostfile",
-                "--hostfile",
-                "-p",
-                "--ssh-port",
-                "-i",
-                "--ssh-identity-file",
-                "--host-discovery-script",
-                "--elastic-timeout",
-                "--reset-limit",
-                "--blacklist-cooldown-range",
-            ],
+            "-np --num-proc --min-np --min-num-proc --max-np --max-num-proc --slots-per-host",
+            "-H --hosts -hostfile --hostfile -p --ssh-port -i --ssh-identity-file --host-discovery-script \
+             --elastic-timeout --reset-limit --blacklist-cooldown-range",
         ),
         (LauncherKind::Torchrun, _) => (
-            &["--nproc-per-node", "--nproc_per_node", "--nnodes"],
-            &[
-                "--node-rank",
-                "--node_rank",
-                "--rdzv-backend",
-                "--rdzv_backend",
-                "--rdzv-endpoint",
-                "--rdzv_endpoint",
-                "--rdzv-id",
-                "--rdzv_id",
-                "--master-addr",
-                "--master_addr",
-                "--master-port",
-                "--master_port",
-                "--max-restarts",
-                "--max_restarts",
-                "--standalone",
-            ],
+            "--nproc-per-node --nproc_per_node --nnodes",
+            "--node-rank --node_rank --rdzv-backend --rdzv_backend --rdzv-endpoint --rdzv_endpoint --rdzv-id \
+             --rdzv_id --master-addr --master_addr --master-port --master_port --max-restarts --max_restarts \
+             --standalone",
         ),
-        (LauncherKind::Deepspeed, _) => (
-            &["--num_nodes", "--num_gpus", "-i", "--include", "-e", "--exclude"],
-            &["-H", "--hostfile", "--launcher", "--no_python"],
-        ),
-        (LauncherKind::Jax | LauncherKind::Tensorflow | LauncherKind::Shell, _) => (&[], &[]),
+        (LauncherKind::Deepspeed, _) => {
+            ("--num_nodes --num_gpus -i --include -e --exclude", "-H --hostfile --launcher --no_python")
+        }
+        (LauncherKind::Jax | LauncherKind::Tensorflow | LauncherKind::Shell, _) => ("", ""),
     }
 }
 
@@ -391,8 +280,9 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
             .0
             .split_once(|c: char| c == '=' || c.is_whitespace())
             .map_or((word.0.as_str(), None), |(name, value)| (name, Some(value.trim())));
-        let ranks = counts.contains(&name);
-        if !ranks && !others.contains(&name) {
+        let is_in = |options: &str| options.split_whitespace().any(|option| option == name);
+        let ranks = is_in(counts);
+        if !ranks && !is_in(others) {
             continue;
         }
         let value = value.or_else(|| args.get(index + 1).map(|next| next.0.as_str())).unwrap_or_default();
@@ -417,5 +307,66 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
             }
         };
         problems.push(problem);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_script;
+
+    #[test]
+    fn launchers_are_found_wherever_a_script_starts_them() {
+        for line in [
+            "mpirun python a.py",
+            "cd /data && /opt/bin/mpirun python a.py",
+            "if mpirun python a.py; then echo done; fi",
+            "if test -f a; then mpirun python a.py; fi",
+            "( mpirun python a.py )",
+            "{ mpirun python a.py; }",
+            "! mpirun python a.py",
+            "x=$(mpirun python a.py)",
+            "echo \"$(mpirun python a.py)\"",
+            "while mpirun python a.py; do sleep 1; done",
+            "for i in 1 2; do mpirun python a.py; done",
+            "case $1 in train) mpirun python a.py;; esac",
+            "train() { mpirun python a.py; }; train",
+            "A=\"x y\" mpirun python a.py",
+            "time -p mpirun python a.py",
+            "exec -a x mpirun python a.py",
+            "function train { mpirun python a.py; }",
+            "(cd a && x=$(mpirun python a.py > b) || echo)",
+            "case $1 in (a|b) ls;; c) mpirun python a.py;; esac",
+            "2> log mpirun python a.py",
+            "A=1 \\\n  mpirun \\\n  python a.py",
+            "env -u B A=1 mpirun python a.py",
+            "bash -c 'mpirun python a.py'",
+            "cat <<END\nmpirun\nEND\nmpirun python a.py",
+        ] {
+            let found = in_script(line).map(|(name, kind)| (name.rsplit('/').next() == Some("mpirun"), kind));
+            assert_eq!(found, Some((true, "mpirun")), "{line}");
+        }
+        for (line, expected) in [
+            ("python3 -u -m torch.distributed.run a.py", ("torch.distributed.run", "torchrun")),
+            ("accelerate launch a.py", ("accelerate launch", "accelerate")),
+            ("srun python a.py", ("srun", "srun")),
+        ] {
+            assert_eq!(in_script(line), Some((expected.0.to_owned(), expected.1)), "{line}");
+        }
+        for line in [
+            "python mpirun.py",
+            "echo mpirun",
+            "echo 'a; mpirun b'",
+            "# mpirun a",
+            "case $1 in mpirun) echo;; esac",
+            "cat <<END\nmpirun python a.py\nEND",
+            "command -v mpirun",
+            "mpirun --version",
+            "x='mpirun'",
+            "case $1 in a) ls;;\n mpirun) ls;; esac",
+            "ls > mpirun",
+            "cat <<-A <<'B' && ls\n\tmpirun\n\tA\nmpirun\nB",
+        ] {
+            assert_eq!(in_script(line), None, "{line}");
+        }
     }
 }

@@ -11,9 +11,9 @@ use crate::field_outcomes::Verdict;
 use crate::launch::command_line::{self, Line};
 use crate::launch::program;
 use crate::launch::{self, Place};
-use crate::shell::words;
 use crate::shell_text;
 use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::shell::words;
 
 /// The note for a program that may not use MPI.
 const RANKS_WITHOUT_MPI: &str = "in pods mpirun starts the ranks. If they find each other by SLURM_PROCID or RANK, as with Lightning, \

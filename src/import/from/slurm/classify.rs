@@ -6,8 +6,8 @@ use super::known_programs::{INSTALLS, SHOWS};
 use super::{options, srun_program};
 use crate::launch::command_line::{self, Line};
 use crate::launch::options as launchers;
-use crate::shell::{self, CommandKind, Joint, Plain as Word, Statement, is_name, words};
 use crate::shell_text::{self, Hidden, marked};
+use khorovod_compiler::shell::{self, CommandKind, Joint, Plain as Word, Statement, is_name, words};
 
 /// The purpose of a line.
 #[derive(Debug, PartialEq)]

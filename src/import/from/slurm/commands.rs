@@ -12,10 +12,11 @@ use super::script::Part;
 use super::{Script, Setup, folders, launch_pieces};
 use crate::field_outcomes::Verdict;
 use crate::launch::options::names_launcher;
-use crate::{secrets, shell, shell_text};
+use crate::{secrets, shell_text};
 use khorovod_compiler::job::looks_secret;
 use khorovod_compiler::pods::word;
 use khorovod_compiler::problem::Span;
+use khorovod_compiler::shell;
 
 /// The note for a variable that is computed and that programs may read.
 const MADE: &str = "its value is computed when the job starts; in pods, set it in spec.env";
@@ -173,8 +174,7 @@ impl Script<'_, '_, '_> {
             return self.require_verbatim(&format!("line {} follows the launch", self.line()));
         }
         self.setup.push(Setup::new(text.to_owned(), row));
-        let first = text.split_whitespace().next().unwrap_or_default();
-        let (verdict, how) = match COPIES.contains(&first) {
+        let (verdict, how) = match COPIES.contains(&shell_text::first_word(text).as_str()) {
             true => {
                 let how = "under Slurm only; in pods, the image must contain the code, and spec.storage the data";
                 (Verdict::Changed, how)

@@ -9,8 +9,8 @@ use super::commands::PUT_IN;
 use super::launch_pieces::{self, Held};
 use super::rendezvous::{MEETING, NUMBERS};
 use super::{Script, Setup};
-use crate::shell::{self, CommandKind};
 use crate::shell_text;
+use khorovod_compiler::shell::{self, CommandKind};
 
 /// If a line writes the nodes of the job into a file, returns the variable that holds the name of the file.
 fn writes_hosts(line: &str) -> Option<String> {

@@ -4,8 +4,9 @@
 use super::classify::{self, Kind};
 use super::{Script, Setup};
 use crate::field;
-use crate::shell;
+use crate::shell_text::first_words;
 use khorovod_compiler::pods::word;
+use khorovod_compiler::shell::{self, CommandKind, Keyword, Statement};
 
 /// The note for a folder that only a shell on the nodes can find.
 const UNKNOWN: &str = "under Slurm, spec.slurm.setup changes to it; in pods, the command starts in the folder of the image: set \
@@ -19,9 +20,19 @@ fn argument(line: &str) -> Option<String> {
     }
 }
 
-/// Whether a line changes the folder.
+/// Whether a line may change the folder of the lines below it.
 pub fn changes(line: &str) -> bool {
-    matches!(line.split_whitespace().next(), Some("cd" | "pushd" | "popd"))
+    changed_by(line, &shell::parse(line).statements)
+}
+
+fn changed_by(text: &str, statements: &[Statement]) -> bool {
+    statements.iter().flat_map(|statement| &statement.commands).any(|command| match &command.kind {
+        CommandKind::Simple { words, .. } => {
+            matches!(words.first().and_then(|word| word.literal(text)), Some("cd" | "pushd" | "popd"))
+        }
+        CommandKind::Compound { keyword, body, .. } => *keyword != Keyword::Subshell && changed_by(text, body),
+        _ => false,
+    })
 }
 
 /// Returns a relative folder below another one. None if only a shell can find it.
@@ -54,14 +65,13 @@ fn needs_folder(line: &str) -> bool {
         "alias",
         "true",
     ];
-    let mut words = line.split_whitespace();
-    let first = words.next().unwrap_or_default();
-    let file = words.next().unwrap_or_default().trim_start_matches('"');
+    let words = first_words(line);
+    let word = |at: usize| words.get(at).map_or("", String::as_str);
     match classify::kind(line) {
         Kind::Assign(pairs) => pairs.iter().any(|(_, value)| value.is_none()) && line.contains(['`', '(']),
         Kind::Export(_) | Kind::Flags | Kind::Module(_) => false,
-        _ if ["source", "."].contains(&first) => !file.starts_with(['/', '~', '$']),
-        _ => !WITHOUT_FOLDER.contains(&first),
+        _ if ["source", "."].contains(&word(0)) => !word(1).starts_with(['/', '~', '$']),
+        _ => !WITHOUT_FOLDER.contains(&word(0)),
     }
 }
 
@@ -147,6 +157,16 @@ mod tests {
         }
         assert_eq!(argument("cd 'a b'").as_deref(), Some("a b"));
         assert!(argument("cd $X").is_none() && argument("cd a b").is_none() && argument("ls a").is_none());
+    }
+
+    #[test]
+    fn lines_that_change_the_folder() {
+        for line in ["cd a", "if [ -d a ]; then cd a; fi", "[ -d a ] && pushd a", "{ cd a; }"] {
+            assert!(changes(line), "{line}");
+        }
+        for line in ["( cd a; make )", "x=$(cd a; pwd)", "echo cd", "f() { cd a; }", "ls # cd a"] {
+            assert!(!changes(line), "{line}");
+        }
     }
 
     #[test]

@@ -4,9 +4,9 @@ use super::Script;
 use super::classify::{self, Kind};
 use super::{launch_pieces, preparation};
 use crate::launch::program;
-use crate::shell::{self, Joint, words};
 use crate::shell_text;
 use khorovod_compiler::problem::Span;
+use khorovod_compiler::shell::{self, Joint, words};
 
 /// Variables that differ between the nodes or the ranks of a job.
 const OF_A_NODE: &[&str] = &["SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURMD_NODENAME", "HOSTNAME", "RANDOM"];

@@ -2,10 +2,10 @@
 //! launch line uses such a variable, the words are inserted in its place.
 
 use crate::launch::options;
-use crate::shell::{
+use crate::shell_text::{Hidden, UNKNOWN, marked};
+use khorovod_compiler::shell::{
     self, Change, Context, PartKind, TokenKind, is_name, reference, within_quotes, without_quotes, words,
 };
-use crate::shell_text::{Hidden, UNKNOWN, marked};
 
 /// The value of a variable, as shell text.
 #[derive(Debug, Clone, PartialEq)]

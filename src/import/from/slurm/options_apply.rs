@@ -4,9 +4,9 @@ use super::options::{self, Meaning, ParsedOption};
 use super::{Script, amounts};
 use crate::codes::BAD_VALUE;
 use crate::field;
-use crate::shell::is_name;
 use khorovod_compiler::job::types::format_duration;
 use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::shell::is_name;
 
 /// The note for ranks that saw only their own GPUs.
 pub const SEES_ALL: &str = "each rank sees all GPUs of its worker: let the program use the GPU `local rank % number of visible \

@@ -6,8 +6,8 @@ use crate::codes::{NOTHING, OTHER_SYSTEM, TEMPLATE};
 use crate::context::Context;
 use crate::placeholders::hole;
 use crate::secrets;
-use crate::shell;
 use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::shell;
 
 /// The limit for the number of options and commands of a script.
 const MOST: usize = 5_000;

@@ -3,8 +3,8 @@
 
 use super::classify::{self, Kind};
 use super::known_programs::COPIES;
-use crate::shell::{self, Command, Joint};
-use crate::shell_text::is_assignment;
+use crate::shell_text::{first_word, first_words, is_assignment};
+use khorovod_compiler::shell::{self, Command, Joint};
 
 /// Whether a line may set variables that it does not name.
 pub fn may_set(text: &str) -> bool {
@@ -13,10 +13,13 @@ pub fn may_set(text: &str) -> bool {
 }
 
 fn sources(line: &str) -> bool {
-    let mut words = line.split_whitespace();
-    let (first, file) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let known = ["activate", "/conda.sh", "/mamba.sh", "/modules.sh"].iter().any(|end| file.ends_with(end));
-    matches!(first, "source" | ".") && !known || first == "eval" && !line.contains("conda")
+    let words = first_words(line);
+    let is_known =
+        |file: &String| ["activate", "/conda.sh", "/mamba.sh", "/modules.sh"].iter().any(|end| file.ends_with(end));
+    match words.first().map_or("", String::as_str) {
+        "source" | "." => !words.get(1).is_some_and(is_known),
+        first => first == "eval" && !line.contains("conda"),
+    }
 }
 
 /// Whether a line only sets flags of the shell, as `set -e` does.
@@ -30,7 +33,7 @@ pub fn fails_only_if_unready(line: &str) -> bool {
     const WORDS: &[&str] =
         &["source", ".", "conda", "mamba", "micromamba", "spack", "module", "ml", "cd", "export", "set", "trap"];
     let is_one = shell::parse(line).statements.iter().all(|statement| statement.only().is_some());
-    is_one && (WORDS.contains(&line.split_whitespace().next().unwrap_or_default()) || is_assignment(line))
+    is_one && (WORDS.contains(&first_word(line).as_str()) || is_assignment(line))
 }
 
 /// Returns the signals of a `trap`.
@@ -63,8 +66,9 @@ pub fn traps_exit_and_signals(line: &str) -> bool {
 
 /// Whether a line only loads software that an image contains.
 pub fn loads(line: &str) -> bool {
-    let first = line.split_whitespace().next().unwrap_or_default();
-    ["module", "ml", "conda", "mamba", "micromamba", "spack", "source", "."].contains(&first) && !line.contains('$')
+    let first = first_word(line);
+    ["module", "ml", "conda", "mamba", "micromamba", "spack", "source", "."].contains(&first.as_str())
+        && !line.contains('$')
 }
 
 /// Returns the commands of a line such as `cd /work && python train.py`: some that prepare, and a program or a launch.
@@ -74,7 +78,7 @@ pub fn before_program(line: &str) -> Option<Vec<&str>> {
     let (last, before) = statement.commands.split_last()?;
     let plain = |command: &Command| {
         let line = &line[command.span.clone()];
-        let copies = COPIES.contains(&line.split_whitespace().next().unwrap_or_default());
+        let copies = COPIES.contains(&first_word(line).as_str());
         command.redirections.is_empty() && (prepares(line) || copies || matches!(classify::kind(line), Kind::Shows))
     };
     let starts = matches!(classify::kind(&line[last.span.clone()]), Kind::Launch(_) | Kind::Program);
@@ -110,7 +114,7 @@ pub fn prepares(line: &str) -> bool {
         "set",
         "trap",
     ];
-    WORDS.contains(&line.split_whitespace().next().unwrap_or_default()) || is_assignment(line)
+    WORDS.contains(&first_word(line).as_str()) || is_assignment(line)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::shell::{self, CommandKind, Effects, Statement, TokenKind};
+use khorovod_compiler::shell::{self, CommandKind, Effects, Statement, TokenKind};
 
 /// One part of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]

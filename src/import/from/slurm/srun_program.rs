@@ -1,8 +1,8 @@
 //! Recognises the kind of a program that srun starts: whether it runs in a container, starts more processes itself, or
 //! finds its rank by Slurm's variables.
 
-use crate::shell::words;
-use crate::shell_text::Hidden;
+use crate::shell_text::{Hidden, first_words};
+use khorovod_compiler::shell::words;
 
 /// Returns the container runtime that a line begins with.
 pub fn container(line: &str) -> Option<&str> {
@@ -23,7 +23,7 @@ pub fn container(line: &str) -> Option<&str> {
 
 /// Whether a program starts further processes on every node.
 pub fn launches_more(line: &str) -> bool {
-    line.split_whitespace().take(4).any(|word| word == "accelerate" || word.starts_with("accelerate.commands"))
+    first_words(line).iter().take(4).any(|word| word == "accelerate" || word.starts_with("accelerate.commands"))
 }
 
 /// Whether a program may find its rank by Slurm's variables and not by MPI.

@@ -6,8 +6,8 @@ use super::COMMAND;
 use crate::codes::{BAD_VALUE, TEMPLATE};
 use crate::placeholders::hole;
 use crate::secrets::masked;
-use crate::shell::{self, Plain as Word, Token, TokenKind, is_name, name_length, words};
 use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::shell::{self, Plain as Word, Token, TokenKind, is_name, name_length, words};
 use khorovod_compiler::yaml::{Entry, Kind, Node};
 
 /// Returns the arguments of `ks`, if a line calls it.
