@@ -1,6 +1,6 @@
 //! The state of an import: the new spec, the outcome of each field of the old file, and the Secrets found in it.
 
-use crate::field;
+use crate::field::{self, Field, set};
 use serde_json::{Map, Value as Json, json};
 
 use crate::api::{Options, System};
@@ -51,10 +51,10 @@ impl<'o> Context<'o> {
     }
 
     /// Copies a value into the new spec unchanged.
-    pub fn keep(&mut self, node: &Node, to: &str, value: impl Into<Json>) {
+    pub fn keep<T: Into<Json>>(&mut self, node: &Node, to: Field<T>, value: impl Into<T>) {
         let from = self.outcomes.path(node).to_owned();
         self.spec.put(to, value, &from);
-        self.outcomes.settle(node, Verdict::Kept, to, "");
+        self.outcomes.settle(node, Verdict::Kept, to.path, "");
     }
 
     /// Returns the first step of a value's path. For a path in a manifest, returns the whole path.
@@ -100,7 +100,7 @@ impl<'o> Context<'o> {
     }
 
     /// Sets a field to a default of the old system that differs from khorovod's.
-    pub fn default(&mut self, to: &str, value: impl Into<Json>, why: &str) {
+    pub fn default<T: Into<Json>>(&mut self, to: Field<T>, value: impl Into<T>, why: &str) {
         self.spec.put(to, value, why);
     }
 
@@ -109,7 +109,7 @@ impl<'o> Context<'o> {
     pub fn pod_security_level(&mut self, level: &str, why: &str) {
         let before = self.spec.get(field::SECURITY_POD_SECURITY_LEVEL).and_then(Json::as_str);
         if before != Some("privileged") {
-            self.spec.put(field::SECURITY_POD_SECURITY_LEVEL, level, why);
+            self.spec.put(set::SECURITY_POD_SECURITY_LEVEL, level, why);
         }
     }
 
@@ -168,12 +168,12 @@ impl<'o> Context<'o> {
     /// it did.
     pub fn env(&mut self, name: &str, value: &str, from: &str) -> bool {
         if !job::looks_secret(name, value) {
-            self.spec.put_key(field::ENV, name, value, from);
+            self.spec.put_key(set::ENV, name, value, from);
             return false;
         }
         let secret = format!("{}-env", self.job());
         self.secret(&secret, name, value);
-        self.spec.put_key(field::ENV, name, json!({"secretKeyRef": {"name": secret, "key": name}}), from);
+        self.spec.put_key(set::ENV, name, json!({"secretKeyRef": {"name": secret, "key": name}}), from);
         true
     }
 
@@ -191,9 +191,9 @@ impl<'o> Context<'o> {
     pub fn name(&mut self, name: &str, from: &str) -> bool {
         let given = self.options.name.as_deref().unwrap_or(name);
         let fitting = label(given);
-        self.spec.put("metadata.name", &*fitting, if self.options.name.is_some() { "" } else { from });
+        self.spec.put(set::METADATA_NAME, &*fitting, if self.options.name.is_some() { "" } else { from });
         if let Some(namespace) = &self.options.namespace {
-            self.spec.put("metadata.namespace", namespace.as_str(), "");
+            self.spec.put(set::METADATA_NAMESPACE, namespace.as_str(), "");
         }
         fitting == given
     }
@@ -211,33 +211,33 @@ impl<'o> Context<'o> {
         let given = node.and_then(text).unwrap_or_else(|| default.to_owned());
         let (verdict, how) = self.rename(&given, "name");
         if let Some(node) = node {
-            self.outcomes.settle(node, verdict, "metadata.name", how);
+            self.outcomes.settle(node, verdict, field::METADATA_NAME, how);
         }
     }
 
     /// The job's name.
     pub fn job(&self) -> String {
-        self.spec.get("metadata.name").and_then(Json::as_str).unwrap_or("job").to_owned()
+        self.spec.get(field::METADATA_NAME).and_then(Json::as_str).unwrap_or("job").to_owned()
     }
 
     /// Sets the image, unless the command line names another.
     pub fn image(&mut self, name: &str, from: &str) {
         match &self.options.image {
-            Some(other) => self.spec.put(field::IMAGE_NAME, other.as_str(), ""),
-            None => self.spec.put(field::IMAGE_NAME, name, from),
+            Some(other) => self.spec.put(set::IMAGE_NAME, other.as_str(), ""),
+            None => self.spec.put(set::IMAGE_NAME, name, from),
         }
     }
 
     /// Returns the text of the job, the text of the Secrets, and the outcomes of all fields.
     pub fn close(mut self, system: System, texts: &[Text]) -> (String, String, Vec<Row>) {
         if self.spec.get(field::LAUNCHER_KIND).is_none() {
-            self.spec.put(field::LAUNCHER_KIND, "mpirun", "the default, for MPI");
+            self.spec.put(set::LAUNCHER_KIND, "mpirun", "the default, for MPI");
         }
         self.spec.shorten_maps();
-        if self.spec.get("metadata.namespace").is_none()
+        if self.spec.get(field::METADATA_NAMESPACE).is_none()
             && let Some(namespace) = &self.options.default_namespace
         {
-            self.spec.put("metadata.namespace", namespace.as_str(), "");
+            self.spec.put(set::METADATA_NAMESPACE, namespace.as_str(), "");
         }
         let files: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
         let clean: String = files.join(", ").chars().filter(|c| !yaml::ends_line(*c)).collect();
@@ -255,7 +255,7 @@ impl<'o> Context<'o> {
 
     fn document(&self, name: &str, data: &Map<String, Json>) -> String {
         let mut metadata = json!({"name": name});
-        if let Some(namespace) = self.spec.get("metadata.namespace") {
+        if let Some(namespace) = self.spec.get(field::METADATA_NAMESPACE) {
             metadata["namespace"] = namespace.clone();
         }
         let secret =

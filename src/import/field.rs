@@ -1,120 +1,186 @@
-//! The paths of the fields that importers set in the new spec, one constant each. A test checks that the schema has all
-//! of these fields.
+//! The fields that importers set in the new spec: their paths, one constant each, for the report, and in [`set`] the same
+//! fields with the types of their values. A test checks that the schema has all of these fields, with these types.
 
-/// Declares a constant for each path, and a list of all constants.
+use std::marker::PhantomData;
+
+use serde_json::Value as Json;
+
+/// A field of the new spec, and the type of its values. Only a field of this type can be set, so a wrong path or a value of
+/// another type does not compile.
+#[derive(Debug)]
+pub struct Field<T> {
+    pub path: &'static str,
+    of: PhantomData<T>,
+}
+
+impl<T> Clone for Field<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Field<T> {}
+
+impl<T> Field<T> {
+    const fn new(path: &'static str) -> Self {
+        Self { path, of: PhantomData }
+    }
+
+    /// The same field for values whose type is known only when the import runs.
+    pub const fn untyped(self) -> Field<Json> {
+        Field::new(self.path)
+    }
+}
+
+/// Declares each field in both forms, and a list of all fields. Importers may only set a field, or only report it.
 macro_rules! fields {
-    ($($name:ident = $path:literal;)*) => {
-        $(pub const $name: &str = $path;)*
+    ($($name:ident: $type:ty = $path:literal;)*) => {
+        $(#[allow(dead_code)] pub const $name: &str = $path;)*
 
-        /// Every field of this module.
+        pub mod set {
+            use super::{Field, Json};
+
+            $(#[allow(dead_code)] pub const $name: Field<$type> = Field::new($path);)*
+        }
+
+        /// Every field of this module, and the type of its values.
         #[cfg(test)]
-        const ALL: &[&str] = &[$($name),*];
+        const ALL: &[(&str, &str)] = &[$(($path, stringify!($type))),*];
     };
 }
 
+/// Two fields of the spec, as the report names them.
+pub const COMMAND_AND_LAUNCHER: &str = "spec.command spec.launcher";
+pub const ENV_AND_COMMAND: &str = "spec.env spec.command";
+pub const ENV_AND_SETUP: &str = "spec.env spec.slurm.setup";
+pub const COMMAND_AND_KIND: &str = "spec.command spec.launcher.kind";
+pub const SLOTS_AND_ARGS: &str = "spec.workers.slotsPerWorker spec.launcher.args";
+pub const TIME_AND_DEADLINE: &str = "spec.slurm.time spec.lifecycle.deadline";
+pub const WORKING_DIR_AND_SETUP: &str = "spec.workingDir spec.slurm.setup";
+
 fields! {
-    CODE = "spec.code";
-    CODE_MOUNT_PATH = "spec.code.mountPath";
-    COMMAND = "spec.command";
-    ELASTIC = "spec.workers.elastic";
-    ELASTIC_COOLDOWN = "spec.workers.elastic.cooldown";
-    ELASTIC_MAX_REPLICAS = "spec.workers.elastic.maxReplicas";
-    ELASTIC_MIN_REPLICAS = "spec.workers.elastic.minReplicas";
-    ELASTIC_RESET_LIMIT = "spec.workers.elastic.resetLimit";
-    ELASTIC_TIMEOUT = "spec.workers.elastic.timeout";
-    ENV = "spec.env";
-    ENV_FROM = "spec.envFrom";
-    IMAGE = "spec.image";
-    IMAGE_DIGEST = "spec.image.digest";
-    IMAGE_NAME = "spec.image.name";
-    IMAGE_PULL_POLICY = "spec.image.pullPolicy";
-    IMAGE_PULL_SECRETS = "spec.image.pullSecrets";
-    LAUNCHER = "spec.launcher";
-    LAUNCHER_ARGS = "spec.launcher.args";
-    LAUNCHER_CPU = "spec.launcher.cpu";
-    LAUNCHER_IMAGE = "spec.launcher.image";
-    LAUNCHER_INTERACTIVE = "spec.launcher.interactive";
-    LAUNCHER_KIND = "spec.launcher.kind";
-    LAUNCHER_MEMORY = "spec.launcher.memory";
-    LAUNCHER_MPI = "spec.launcher.mpi";
-    LAUNCHER_RUNS_RANKS = "spec.launcher.runsRanks";
-    LIFECYCLE_CHECKPOINT = "spec.lifecycle.checkpoint";
-    LIFECYCLE_CHECKPOINT_GRACE_PERIOD = "spec.lifecycle.checkpoint.gracePeriod";
-    LIFECYCLE_CHECKPOINT_SIGNAL = "spec.lifecycle.checkpoint.signal";
-    LIFECYCLE_DEADLINE = "spec.lifecycle.deadline";
-    LIFECYCLE_KEEP_WORKERS = "spec.lifecycle.keepWorkers";
-    LIFECYCLE_RETRIES = "spec.lifecycle.retries";
-    LIFECYCLE_RETRIES_RESET_AFTER = "spec.lifecycle.retriesResetAfter";
-    LIFECYCLE_START_TIMEOUT = "spec.lifecycle.startTimeout";
-    LIFECYCLE_TTL_AFTER_FINISHED = "spec.lifecycle.ttlAfterFinished";
-    OBSERVABILITY_TENSORBOARD_LOGDIR = "spec.observability.tensorboardLogdir";
-    PATCHES = "spec.patches";
-    PLACEMENT_AFFINITY = "spec.placement.affinity";
-    PLACEMENT_HOST_NETWORK = "spec.placement.hostNetwork";
-    PLACEMENT_NODE_SELECTOR = "spec.placement.nodeSelector";
-    PLACEMENT_PRIORITY_CLASS_NAME = "spec.placement.priorityClassName";
-    PLACEMENT_RUNTIME_CLASS_NAME = "spec.placement.runtimeClassName";
-    PLACEMENT_TOPOLOGY = "spec.placement.topology";
-    PLACEMENT_TOLERATIONS = "spec.placement.tolerations";
-    SCHEDULING_GANG = "spec.scheduling.gang";
-    SCHEDULING_LOCAL_QUEUE = "spec.scheduling.localQueue";
-    SCHEDULING_SCHEDULER_NAME = "spec.scheduling.schedulerName";
-    SCHEDULING_SUSPEND = "spec.scheduling.suspend";
-    SCHEDULING_VOLCANO_QUEUE = "spec.scheduling.volcanoQueue";
-    SECURITY = "spec.security";
-    SECURITY_FS_GROUP = "spec.security.fsGroup";
-    SECURITY_POD_SECURITY_LEVEL = "spec.security.podSecurityLevel";
-    SECURITY_READ_ONLY_ROOT_FILESYSTEM = "spec.security.readOnlyRootFilesystem";
-    SECURITY_RUN_AS_USER = "spec.security.runAsUser";
-    SLURM_ARGS = "spec.slurm.args";
-    SLURM_GRES = "spec.slurm.gres";
-    SLURM_MODULES = "spec.slurm.modules";
-    SLURM_SETUP = "spec.slurm.setup";
-    SLURM_SRUN = "spec.slurm.srun";
-    SLURM_SRUN_ARGS = "spec.slurm.srun.args";
-    SLURM_SRUN_MPI = "spec.slurm.srun.mpi";
-    SLURM_TIME = "spec.slurm.time";
-    SLURM_WRAP = "spec.slurm.wrap";
-    SSH_PORT = "spec.ssh.port";
-    STORAGE = "spec.storage";
-    WORKERS = "spec.workers";
-    WORKERS_CPU = "spec.workers.cpu";
-    WORKERS_EPHEMERAL_STORAGE = "spec.workers.ephemeralStorage";
-    WORKERS_GPUS = "spec.workers.gpus";
-    WORKERS_GPU_RESOURCE = "spec.workers.gpuResource";
-    WORKERS_MEMORY = "spec.workers.memory";
-    WORKERS_RESOURCE_CLAIMS = "spec.workers.resourceClaims";
-    WORKERS_RDMA = "spec.workers.rdma";
-    WORKERS_REPLICAS = "spec.workers.replicas";
-    WORKERS_RESOURCES = "spec.workers.resources";
-    WORKERS_SHM = "spec.workers.shm";
-    WORKERS_SLOTS_PER_WORKER = "spec.workers.slotsPerWorker";
-    WORKING_DIR = "spec.workingDir";
+    CODE: Json = "spec.code";
+    CODE_MOUNT_PATH: String = "spec.code.mountPath";
+    COMMAND: Json = "spec.command";
+    ELASTIC: Json = "spec.workers.elastic";
+    ELASTIC_COOLDOWN: Json = "spec.workers.elastic.cooldown";
+    ELASTIC_MAX_REPLICAS: u32 = "spec.workers.elastic.maxReplicas";
+    ELASTIC_MIN_REPLICAS: u32 = "spec.workers.elastic.minReplicas";
+    ELASTIC_RESET_LIMIT: u32 = "spec.workers.elastic.resetLimit";
+    ELASTIC_TIMEOUT: String = "spec.workers.elastic.timeout";
+    ENV: Json = "spec.env";
+    ENV_FROM: Json = "spec.envFrom";
+    IMAGE: Json = "spec.image";
+    IMAGE_DIGEST: String = "spec.image.digest";
+    IMAGE_NAME: String = "spec.image.name";
+    IMAGE_PULL_POLICY: String = "spec.image.pullPolicy";
+    IMAGE_PULL_SECRETS: Vec<String> = "spec.image.pullSecrets";
+    LAUNCHER: Json = "spec.launcher";
+    LAUNCHER_ARGS: Vec<String> = "spec.launcher.args";
+    LAUNCHER_CPU: String = "spec.launcher.cpu";
+    LAUNCHER_IMAGE: String = "spec.launcher.image";
+    LAUNCHER_INTERACTIVE: bool = "spec.launcher.interactive";
+    LAUNCHER_KIND: String = "spec.launcher.kind";
+    LAUNCHER_MEMORY: String = "spec.launcher.memory";
+    LAUNCHER_MPI: String = "spec.launcher.mpi";
+    LAUNCHER_RUNS_RANKS: bool = "spec.launcher.runsRanks";
+    LIFECYCLE_CHECKPOINT: Json = "spec.lifecycle.checkpoint";
+    LIFECYCLE_CHECKPOINT_GRACE_PERIOD: String = "spec.lifecycle.checkpoint.gracePeriod";
+    LIFECYCLE_CHECKPOINT_SIGNAL: String = "spec.lifecycle.checkpoint.signal";
+    LIFECYCLE_DEADLINE: String = "spec.lifecycle.deadline";
+    LIFECYCLE_KEEP_WORKERS: bool = "spec.lifecycle.keepWorkers";
+    LIFECYCLE_RETRIES: u32 = "spec.lifecycle.retries";
+    LIFECYCLE_RETRIES_RESET_AFTER: String = "spec.lifecycle.retriesResetAfter";
+    LIFECYCLE_START_TIMEOUT: String = "spec.lifecycle.startTimeout";
+    LIFECYCLE_TTL_AFTER_FINISHED: String = "spec.lifecycle.ttlAfterFinished";
+    METADATA_ANNOTATIONS: Json = "metadata.annotations";
+    METADATA_LABELS: Json = "metadata.labels";
+    METADATA_NAME: String = "metadata.name";
+    METADATA_NAMESPACE: String = "metadata.namespace";
+    OBSERVABILITY_TENSORBOARD_LOGDIR: String = "spec.observability.tensorboardLogdir";
+    PATCHES: Json = "spec.patches";
+    PLACEMENT_AFFINITY: Json = "spec.placement.affinity";
+    PLACEMENT_HOST_NETWORK: bool = "spec.placement.hostNetwork";
+    PLACEMENT_NODE_SELECTOR: Json = "spec.placement.nodeSelector";
+    PLACEMENT_PRIORITY_CLASS_NAME: String = "spec.placement.priorityClassName";
+    PLACEMENT_RUNTIME_CLASS_NAME: String = "spec.placement.runtimeClassName";
+    PLACEMENT_TOPOLOGY: Json = "spec.placement.topology";
+    PLACEMENT_TOLERATIONS: Json = "spec.placement.tolerations";
+    SCHEDULING_GANG: String = "spec.scheduling.gang";
+    SCHEDULING_LOCAL_QUEUE: String = "spec.scheduling.localQueue";
+    SCHEDULING_SCHEDULER_NAME: String = "spec.scheduling.schedulerName";
+    SCHEDULING_SUSPEND: bool = "spec.scheduling.suspend";
+    SCHEDULING_VOLCANO_QUEUE: String = "spec.scheduling.volcanoQueue";
+    SECURITY: Json = "spec.security";
+    SECURITY_FS_GROUP: u32 = "spec.security.fsGroup";
+    SECURITY_POD_SECURITY_LEVEL: String = "spec.security.podSecurityLevel";
+    SECURITY_READ_ONLY_ROOT_FILESYSTEM: bool = "spec.security.readOnlyRootFilesystem";
+    SECURITY_RUN_AS_USER: u32 = "spec.security.runAsUser";
+    SLURM_ARGS: Vec<String> = "spec.slurm.args";
+    SLURM_GRES: String = "spec.slurm.gres";
+    SLURM_MODULES: Vec<String> = "spec.slurm.modules";
+    SLURM_SETUP: String = "spec.slurm.setup";
+    SLURM_SRUN: Json = "spec.slurm.srun";
+    SLURM_SRUN_ARGS: Vec<String> = "spec.slurm.srun.args";
+    SLURM_SRUN_MPI: String = "spec.slurm.srun.mpi";
+    SLURM_TIME: String = "spec.slurm.time";
+    SLURM_WRAP: Vec<String> = "spec.slurm.wrap";
+    SLURM_ACCOUNT: String = "spec.slurm.account";
+    SLURM_CONSTRAINT: String = "spec.slurm.constraint";
+    SLURM_EXCLUDE: String = "spec.slurm.exclude";
+    SLURM_NODELIST: String = "spec.slurm.nodelist";
+    SLURM_PARTITION: String = "spec.slurm.partition";
+    SLURM_QOS: String = "spec.slurm.qos";
+    SLURM_RESERVATION: String = "spec.slurm.reservation";
+    SSH_PORT: u32 = "spec.ssh.port";
+    STORAGE: Json = "spec.storage";
+    WORKERS: Json = "spec.workers";
+    WORKERS_CPU: String = "spec.workers.cpu";
+    WORKERS_EPHEMERAL_STORAGE: String = "spec.workers.ephemeralStorage";
+    WORKERS_GPUS: u32 = "spec.workers.gpus";
+    WORKERS_GPU_RESOURCE: String = "spec.workers.gpuResource";
+    WORKERS_MEMORY: String = "spec.workers.memory";
+    WORKERS_RESOURCE_CLAIMS: Json = "spec.workers.resourceClaims";
+    WORKERS_RDMA: Json = "spec.workers.rdma";
+    WORKERS_REPLICAS: u32 = "spec.workers.replicas";
+    WORKERS_RESOURCES: Json = "spec.workers.resources";
+    WORKERS_SHM: String = "spec.workers.shm";
+    WORKERS_SLOTS_PER_WORKER: u32 = "spec.workers.slotsPerWorker";
+    WORKING_DIR: String = "spec.workingDir";
 }
 
 #[cfg(test)]
 mod tests {
-    use super::ALL;
-    use serde_json::Value as Json;
+    use super::{ALL, Json};
 
-    /// The schema of a field below a schema, with references resolved.
-    fn property<'s>(root: &'s Json, schema: &'s Json, name: &str) -> Option<&'s Json> {
+    /// Returns a schema with its reference resolved, and all its alternatives.
+    fn alternatives<'s>(root: &'s Json, schema: &'s Json) -> Vec<&'s Json> {
         let target = schema.get("$ref").and_then(Json::as_str).and_then(|path| root.pointer(path.strip_prefix('#')?));
         let schema = target.unwrap_or(schema);
-        let found = schema.get("properties").and_then(|properties| properties.get(name));
-        let alternatives = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
-        found.or_else(|| alternatives.into_iter().find_map(|schema| property(root, schema, name)))
+        let inner = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
+        [schema].into_iter().chain(inner.flat_map(|inner| alternatives(root, inner))).collect()
     }
 
     #[test]
     fn the_schema_has_every_field() {
         let text = include_str!("../../schema/training-job.v1alpha1.schema.json");
         let root: Json = serde_json::from_str(text).unwrap();
-        for path in ALL {
-            let mut schema = &root;
-            for step in path.split('.') {
-                schema = property(&root, schema, step).unwrap_or_else(|| panic!("{path}: no {step}"));
-            }
+        for (path, value) in ALL {
+            let schema = path.split('.').fold(&root, |schema, step| {
+                let found = alternatives(&root, schema).into_iter().find_map(|schema| schema["properties"].get(step));
+                found.unwrap_or_else(|| panic!("{path}: no {step}"))
+            });
+            let name = match *value {
+                "String" => "string",
+                "u32" => "integer",
+                "bool" => "boolean",
+                "Vec<String>" => "array",
+                _ => continue,
+            };
+            let allows = |schema: &&Json| {
+                schema["type"] == name || schema["type"].as_array().is_some_and(|all| all.contains(&name.into()))
+            };
+            assert!(alternatives(&root, schema).iter().any(allows), "{path} has another type than {name}");
         }
     }
 }

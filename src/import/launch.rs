@@ -10,8 +10,8 @@ pub mod program;
 
 pub use options::names_launcher;
 
-use crate::field;
-use serde_json::{Value as Json, json};
+use crate::field::{self, set};
+use serde_json::Value as Json;
 
 use crate::context::Context;
 use crate::field_outcomes::Verdict;
@@ -116,7 +116,7 @@ fn program_of(launch: &Launch) -> String {
 /// for an interactive launcher, because it starts no training by itself.
 pub fn default_retries(context: &mut Context<'_>, why: &str) {
     if context.spec.get(field::LAUNCHER_INTERACTIVE).is_none() {
-        context.default(field::LIFECYCLE_RETRIES, 6, why);
+        context.default(set::LIFECYCLE_RETRIES, 6_u32, why);
     }
 }
 
@@ -135,8 +135,8 @@ pub fn replicas_outcome(context: &mut Context<'_>, node: &Node, pods: u32) {
 /// Imports workers in which people start the ranks by hand.
 pub fn by_hand(context: &mut Context<'_>, why: &str, world: &World) {
     workers(context, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
-    context.default(field::LAUNCHER_KIND, "shell", why);
-    context.default(field::LAUNCHER_INTERACTIVE, true, "ends after `idleTimeout` without a user");
+    context.default(set::LAUNCHER_KIND, "shell", why);
+    context.default(set::LAUNCHER_INTERACTIVE, true, "ends after `idleTimeout` without a user");
 }
 
 /// Refuses a line that contains a secret, because the job would contain it.
@@ -207,7 +207,7 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
     refuse_secret(context, text, place);
     workers(context, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
     let how = format!("the launcher runs it once, unchanged: {why}");
-    context.spec.put(field::LAUNCHER_KIND, "shell", &how);
+    context.spec.put(set::LAUNCHER_KIND, "shell", &how);
     if text.contains("discover_hosts.sh") || text.contains("discoverHosts.sh") {
         let row = context.outcomes.add(format!("{}: the script that finds hosts", place.path), place.span);
         let here = text.contains(FINDER) || text.contains(THEIR_FINDER);
@@ -233,7 +233,7 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
         );
     }
     context.spec.put(
-        field::COMMAND,
+        set::COMMAND,
         program::program(&text.replace(THEIRS, HOSTFILE).replace(THEIR_FINDER, FINDER)),
         &place.path,
     );
@@ -241,7 +241,7 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
         format!("{}: the whole command", place.path),
         place.span,
         Verdict::Changed,
-        "spec.command spec.launcher.kind",
+        field::COMMAND_AND_KIND,
         &how,
     );
 }
@@ -268,7 +268,7 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
     }
     workers(context, &size, world);
     if launch.kind != "mpirun" {
-        context.spec.put(field::LAUNCHER_KIND, launch.kind, &place.path);
+        context.spec.put(set::LAUNCHER_KIND, launch.kind, &place.path);
     }
     if elastic {
         bounds(context, &launch, &size, place, world);
@@ -288,14 +288,14 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
     }
     for (field, value) in &launch.fields {
         // If the line sets no bounds, the job is not elastic, and fields of `elastic` do not apply.
-        if elastic || !field.starts_with(field::ELASTIC) {
-            context.spec.put(field, value.clone(), &place.path);
+        if elastic || !field.path.starts_with(field::ELASTIC) {
+            context.spec.put(*field, value.clone(), &place.path);
         }
     }
     if !launch.args.is_empty() {
-        context.spec.put(field::LAUNCHER_ARGS, json!(launch.args), &place.path);
+        context.spec.put(set::LAUNCHER_ARGS, launch.args.clone(), &place.path);
     }
-    context.spec.put(field::COMMAND, launch.program.clone(), &place.path);
+    context.spec.put(set::COMMAND, launch.program.clone(), &place.path);
     let slots = size.slots.unwrap_or(world.gpus.max(1));
     let launch_bounds = [(field::ELASTIC_MIN_REPLICAS, launch.min_np), (field::ELASTIC_MAX_REPLICAS, launch.max_np)];
     let ranks = size.replicas.saturating_mul(size.slots.unwrap_or(world.gpus.max(1)));
@@ -325,9 +325,9 @@ fn by_bounds(context: &Context<'_>, note: &Note, asked: &[(&str, Option<u32>)], 
 
 fn workers(context: &mut Context<'_>, size: &Size, world: &World) {
     let comment = if size.how.is_empty() { world.from.clone() } else { format!("{}: {}", world.from, size.how) };
-    context.spec.put(field::WORKERS_REPLICAS, size.replicas, &comment);
+    context.spec.put(set::WORKERS_REPLICAS, size.replicas, &comment);
     if let Some(slots) = size.slots {
-        context.spec.put(field::WORKERS_SLOTS_PER_WORKER, slots, "ranks per worker");
+        context.spec.put(set::WORKERS_SLOTS_PER_WORKER, slots, "ranks per worker");
     }
 }
 
@@ -337,8 +337,8 @@ fn bounds(context: &mut Context<'_>, launch: &Launch, size: &Size, place: &Place
     let workers = |ranks: Option<u32>| ranks.map_or(size.replicas, |ranks| ranks.div_ceil(slots).max(1));
     let (low, high) = launch.hosts.unwrap_or((workers(launch.min_np), workers(launch.max_np)));
     let (low, high) = (low.min(size.replicas).max(1), high.max(size.replicas));
-    context.spec.put(field::ELASTIC_MIN_REPLICAS, low, &place.path);
-    context.spec.put(field::ELASTIC_MAX_REPLICAS, high, &place.path);
+    context.spec.put(set::ELASTIC_MIN_REPLICAS, low, &place.path);
+    context.spec.put(set::ELASTIC_MAX_REPLICAS, high, &place.path);
 }
 
 /// Returns the number of workers of an elastic launch line. An elastic launch waits until there are hosts for `-np`

@@ -4,9 +4,10 @@ pub mod run_policy;
 
 use crate::codes::BAD_VALUE;
 use crate::context::{Context, given, text};
-use crate::field;
+use crate::field::{self, Field, set};
 use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::{self, Entry, Kind, Node};
+use serde_json::Value as Json;
 
 /// The key of the other documents in the tree that [`stream`] returns.
 pub const OTHER_DOCUMENTS: &str = "beside";
@@ -88,27 +89,27 @@ pub fn metadata(node: Option<&Node>, default: &str, context: &mut Context<'_>) {
     let wanted = name.and_then(text).unwrap_or_else(|| default.to_owned());
     let (verdict, how) = context.rename(wanted.trim_end_matches('-'), "metadata.name");
     if let Some(name) = name {
-        context.outcomes.settle(name, verdict, "metadata.name", how);
+        context.outcomes.settle(name, verdict, field::METADATA_NAME, how);
     }
     if let Some((node, value)) = given(get("namespace")) {
         match &context.options.namespace {
-            Some(_) => context.changed(node, "metadata.namespace", "`--namespace` replaces it"),
-            None => context.keep(node, "metadata.namespace", value),
+            Some(_) => context.changed(node, field::METADATA_NAMESPACE, "`--namespace` replaces it"),
+            None => context.keep(node, set::METADATA_NAMESPACE, value),
         }
     }
     for entry in get("labels").map_or(&[][..], Node::entries) {
         let Some(value) = context.text(&entry.value) else { continue };
         if entry.key == "kueue.x-k8s.io/queue-name" {
-            context.keep(&entry.value, field::SCHEDULING_LOCAL_QUEUE, value);
+            context.keep(&entry.value, set::SCHEDULING_LOCAL_QUEUE, value);
         } else {
-            own_key(context, entry, "metadata.labels", value);
+            own_key(context, entry, set::METADATA_LABELS, value);
         }
     }
     for entry in get("annotations").map_or(&[][..], Node::entries) {
         let Some(value) = context.text(&entry.value) else { continue };
         match entry.key.as_str() {
             "kubectl.kubernetes.io/last-applied-configuration" => context.needless(&entry.value, "kubectl wrote it"),
-            _ => own_key(context, entry, "metadata.annotations", value),
+            _ => own_key(context, entry, set::METADATA_ANNOTATIONS, value),
         }
     }
     if let Some(node) = node {
@@ -126,10 +127,10 @@ pub fn is_own(key: &str) -> bool {
 }
 
 /// Imports a label or an annotation, unless khorovod writes that key itself.
-fn own_key(context: &mut Context<'_>, entry: &Entry, to: &str, value: String) {
+fn own_key(context: &mut Context<'_>, entry: &Entry, to: Field<Json>, value: String) {
     if is_own(&entry.key) {
         return context.lose(&entry.value, OWN);
     }
     context.spec.put_key(to, &entry.key, value, "");
-    context.kept(&entry.value, to);
+    context.kept(&entry.value, to.path);
 }

@@ -4,7 +4,7 @@ pub mod container;
 pub mod kubelet_vars;
 pub mod volumes;
 
-use crate::field;
+use crate::field::{self, Field, set};
 use serde_json::{Map, Value as Json, json};
 
 use crate::context::{Context, text};
@@ -60,7 +60,11 @@ pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
 /// Imports CPUs, memory and other resources. If requests and limits do not differ, the spec gets one amount per
 /// resource. If they differ, or if a resource has no field of its own, the spec gets `workers.resources` with both.
 fn amounts(context: &mut Context<'_>, node: &Node, [requests, limits]: [Map<String, Json>; 2]) {
-    const SHORT: &[(&str, &str)] = &[("cpu", "cpu"), ("memory", "memory"), ("ephemeral-storage", "ephemeralStorage")];
+    const SHORT: &[(&str, Field<String>)] = &[
+        ("cpu", set::WORKERS_CPU),
+        ("memory", set::WORKERS_MEMORY),
+        ("ephemeral-storage", set::WORKERS_EPHEMERAL_STORAGE),
+    ];
     let short = |name: &str| SHORT.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| *ours);
     let alike = requests.iter().all(|(name, amount)| limits.get(name).is_none_or(|other| other == amount));
     let names = requests.keys().chain(limits.keys());
@@ -73,7 +77,7 @@ fn amounts(context: &mut Context<'_>, node: &Node, [requests, limits]: [Map<Stri
             }
         }
         let from = context.head(node);
-        context.spec.put(field::WORKERS_RESOURCES, all, &from);
+        context.spec.put(set::WORKERS_RESOURCES, all, &from);
         return context.kept(node, field::WORKERS_RESOURCES);
     }
     let one_sided = requests.len() != limits.len();
@@ -81,11 +85,10 @@ fn amounts(context: &mut Context<'_>, node: &Node, [requests, limits]: [Map<Stri
         if one_sided { (Verdict::Changed, "it is both the request and the limit") } else { (Verdict::Kept, "") };
     for section in ["requests", "limits"] {
         for entry in node.get(section).map_or(&[][..], Node::entries) {
-            let (Some(ours), Some(amount)) = (short(&entry.key), text(&entry.value)) else { continue };
-            let to = format!("spec.workers.{ours}");
+            let (Some(to), Some(amount)) = (short(&entry.key), text(&entry.value)) else { continue };
             let from = context.outcomes.path(&entry.value).to_owned();
-            context.spec.put(&to, amount, &from);
-            context.outcomes.settle(&entry.value, verdict, &to, how);
+            context.spec.put(to, amount, &from);
+            context.outcomes.settle(&entry.value, verdict, to.path, how);
         }
     }
 }
@@ -93,14 +96,14 @@ fn amounts(context: &mut Context<'_>, node: &Node, [requests, limits]: [Map<Stri
 /// Imports GPUs or RDMA devices. Returns whether the resource `name` is one of these.
 pub fn device(context: &mut Context<'_>, name: &str, count: u32, from: &str) -> bool {
     if is_gpu(name) {
-        context.spec.put(field::WORKERS_GPUS, count, from);
+        context.spec.put(set::WORKERS_GPUS, count, from);
         if name != "nvidia.com/gpu" {
-            context.spec.put(field::WORKERS_GPU_RESOURCE, name, from);
+            context.spec.put(set::WORKERS_GPU_RESOURCE, name, from);
         }
         return true;
     }
     if is_rdma(name) {
-        context.spec.put(field::WORKERS_RDMA, json!({"resource": name, "count": count}), from);
+        context.spec.put(set::WORKERS_RDMA, json!({"resource": name, "count": count}), from);
         context.pod_security_level("privileged", "RDMA devices need the capability IPC_LOCK");
         return true;
     }
@@ -143,14 +146,14 @@ pub fn variable(context: &mut Context<'_>, node: &Node, name: &str, value: &str,
 pub const BEYOND: &[&str] = &["dnsConfig", "hostAliases", "preemptionPolicy"];
 
 /// Returns the field of the spec for a field of a pod that selects its nodes.
-pub fn placement_field(key: &str) -> Option<&'static str> {
+pub fn placement_field(key: &str) -> Option<Field<Json>> {
     Some(match key {
-        "nodeSelector" => field::PLACEMENT_NODE_SELECTOR,
-        "tolerations" => field::PLACEMENT_TOLERATIONS,
-        "affinity" => field::PLACEMENT_AFFINITY,
-        "priorityClassName" => field::PLACEMENT_PRIORITY_CLASS_NAME,
-        "runtimeClassName" => field::PLACEMENT_RUNTIME_CLASS_NAME,
-        "schedulerName" => field::SCHEDULING_SCHEDULER_NAME,
+        "nodeSelector" => set::PLACEMENT_NODE_SELECTOR,
+        "tolerations" => set::PLACEMENT_TOLERATIONS,
+        "affinity" => set::PLACEMENT_AFFINITY,
+        "priorityClassName" => set::PLACEMENT_PRIORITY_CLASS_NAME.untyped(),
+        "runtimeClassName" => set::PLACEMENT_RUNTIME_CLASS_NAME.untyped(),
+        "schedulerName" => set::SCHEDULING_SCHEDULER_NAME.untyped(),
         _ => return None,
     })
 }
@@ -166,7 +169,7 @@ pub fn claims(context: &mut Context<'_>, node: &Node) {
         };
         let from = context.outcomes.path(claim).to_owned();
         let entry = json!({"name": get("name").unwrap_or_default(), key: source});
-        context.spec.push(field::WORKERS_RESOURCE_CLAIMS, entry, &from);
+        context.spec.push(set::WORKERS_RESOURCE_CLAIMS, entry, &from);
         context.kept(claim, field::WORKERS_RESOURCE_CLAIMS);
     }
     context.needless(node, "it is empty");
@@ -196,7 +199,7 @@ pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
         None => {
             let from = context.head(node);
             context.spec.put(to, node.to_json(), &from);
-            context.kept(node, to);
+            context.kept(node, to.path);
         }
     }
     true
@@ -213,7 +216,7 @@ pub fn security_level(context: &mut Context<'_>) {
             true => "the default; the pods run as the user below",
             false => "the user of the image ran it, often root; these pods do not run as root",
         };
-        context.default(field::SECURITY_POD_SECURITY_LEVEL, "restricted", why);
+        context.default(set::SECURITY_POD_SECURITY_LEVEL, "restricted", why);
     }
 }
 
@@ -232,14 +235,14 @@ pub fn pull_secrets(context: &mut Context<'_>, node: &Node) {
         return context.needless(node, "it is empty");
     }
     let from = context.head(node);
-    context.spec.put(field::IMAGE_PULL_SECRETS, json!(names), &from);
+    context.spec.put(set::IMAGE_PULL_SECRETS, names, &from);
     context.kept(node, field::IMAGE_PULL_SECRETS);
 }
 
 /// If `node` is true, lets the pods use the network of their nodes.
 pub fn host_network(context: &mut Context<'_>, node: &Node) {
     if context.yes(node) {
-        context.keep(node, field::PLACEMENT_HOST_NETWORK, true);
+        context.keep(node, set::PLACEMENT_HOST_NETWORK, true);
         context.pod_security_level("privileged", "`placement.hostNetwork` needs it");
     } else {
         context.needless(node, "this is the default of khorovod, too");

@@ -1,6 +1,6 @@
 //! Builds the new spec. Each field has a comment that names the old field from which it was made.
 
-use crate::field;
+use crate::field::{self, Field};
 use std::collections::HashMap;
 
 use serde_json::{Map, Value as Json, json};
@@ -23,60 +23,56 @@ impl SpecBuilder {
     /// Returns an empty job.
     pub fn new() -> Self {
         let mut spec = Self::default();
-        spec.put("apiVersion", "khorovod.dev/v1alpha1", "");
-        spec.put("kind", job::KIND, "");
+        spec.root.insert("apiVersion".to_owned(), "khorovod.dev/v1alpha1".into());
+        spec.root.insert("kind".to_owned(), job::KIND.into());
         spec
     }
 
     /// Sets a field such as `spec.workers.replicas`. The comment is added to an existing one.
-    pub fn put(&mut self, path: &str, value: impl Into<Json>, comment: &str) {
-        let mut steps: Vec<&str> = path.split('.').collect();
-        let last = steps.pop().unwrap_or_default();
-        self.map(&steps).insert(last.to_owned(), value.into());
-        self.comment(path, comment);
+    pub fn put<T: Into<Json>>(&mut self, field: Field<T>, value: impl Into<T>, comment: &str) {
+        let value: T = value.into();
+        let (above, last) = field.path.rsplit_once('.').unwrap_or_default();
+        self.map(above).insert(last.to_owned(), value.into());
+        self.comment(field.path, comment);
     }
 
     /// Sets an entry of a map whose keys may contain dots: `spec.env`, `NAME`.
-    pub fn put_key(&mut self, path: &str, key: &str, value: impl Into<Json>, comment: &str) {
-        let steps: Vec<&str> = path.split('.').collect();
-        self.map(&steps).insert(key.to_owned(), value.into());
-        self.comment(&format!("{path}.{key}"), comment);
+    pub fn put_key(&mut self, field: Field<Json>, key: &str, value: impl Into<Json>, comment: &str) {
+        self.map(field.path).insert(key.to_owned(), value.into());
+        self.comment(&format!("{}.{key}", field.path), comment);
     }
 
     /// Removes a field. Returns its value.
-    pub fn take(&mut self, path: &str) -> Option<Json> {
-        let (above, last) = path.rsplit_once('.')?;
-        self.get(path)?;
-        let steps: Vec<&str> = above.split('.').collect();
-        self.map(&steps).shift_remove(last)
+    pub fn take<T>(&mut self, field: Field<T>) -> Option<Json> {
+        let (above, last) = field.path.rsplit_once('.')?;
+        self.get(field.path)?;
+        self.map(above).shift_remove(last)
     }
 
     /// Removes an entry of a map whose keys may contain dots, and the map if it is then empty.
-    pub fn take_key(&mut self, path: &str, key: &str) -> Option<Json> {
-        self.get(path)?;
-        let steps: Vec<&str> = path.split('.').collect();
-        let map = self.map(&steps);
+    pub fn take_key(&mut self, field: Field<Json>, key: &str) -> Option<Json> {
+        self.get(field.path)?;
+        let map = self.map(field.path);
         let taken = map.shift_remove(key);
         if map.is_empty() {
-            self.take(path);
+            self.take(field);
         }
         taken
     }
 
     /// Appends an item to a list such as `spec.storage`.
-    pub fn push(&mut self, path: &str, item: impl Into<Json>, comment: &str) {
-        let mut steps: Vec<&str> = path.split('.').collect();
-        let last = steps.pop().unwrap_or_default();
-        let entries = self.map(&steps).entry(last).or_insert_with(|| Json::Array(Vec::new()));
+    pub fn push(&mut self, field: Field<Json>, item: impl Into<Json>, comment: &str) {
+        let (above, last) = field.path.rsplit_once('.').unwrap_or_default();
+        let entries = self.map(above).entry(last).or_insert_with(|| Json::Array(Vec::new()));
         let Some(items) = entries.as_array_mut() else { return };
         items.push(item.into());
         let at = items.len() - 1;
-        self.comment(&format!("{path}[{at}]"), comment);
+        self.comment(&format!("{}[{at}]", field.path), comment);
     }
 
     /// Adds a patch that sets an entry of a map, at a path such as `/metadata/labels`, in the objects of a target.
     pub fn patch(&mut self, target: &Json, path: &str, key: &str, value: impl Into<Json>) {
-        let entries = self.map(&["spec"]).entry("patches").or_insert_with(|| Json::Array(Vec::new()));
+        let entries = self.map("spec").entry("patches").or_insert_with(|| Json::Array(Vec::new()));
         let Some(patches) = entries.as_array_mut() else { return };
         let at = patches.iter().position(|patch| patch["target"] == *target).unwrap_or_else(|| {
             patches.push(json!({"target": target, "patch": {}}));
@@ -129,10 +125,10 @@ impl SpecBuilder {
     }
 
     /// Returns the map at a path, which is created if there is none.
-    fn map(&mut self, steps: &[&str]) -> &mut Map<String, Json> {
+    fn map(&mut self, path: &str) -> &mut Map<String, Json> {
         let mut here = &mut self.root;
-        for step in steps {
-            let next = here.entry(*step).or_insert_with(|| Json::Object(Map::new()));
+        for step in path.split('.') {
+            let next = here.entry(step).or_insert_with(|| Json::Object(Map::new()));
             if !next.is_object() {
                 *next = Json::Object(Map::new());
             }
@@ -241,16 +237,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::field::set;
 
     #[test]
     fn fields_have_the_declared_order_and_their_comments() {
         let mut spec = SpecBuilder::new();
-        spec.put("spec.workers.gpus", 8, "resources");
-        spec.put("spec.workers.replicas", 4, "worker.number");
-        spec.put("spec.command", json!(["python", "a b", "x,y"]), "");
-        spec.put_key("spec.env", "a.b", "1\n2", "master.env.a.b\nkind: Evil");
-        spec.push("spec.storage", json!({"name": "data", "mountPath": "/data"}), "volumes[0]");
-        spec.put("metadata.name", "mnist", "");
+        spec.put(set::WORKERS_GPUS, 8_u32, "resources");
+        spec.put(set::WORKERS_REPLICAS, 4_u32, "worker.number");
+        spec.put(set::COMMAND, json!(["python", "a b", "x,y"]), "");
+        spec.put_key(set::ENV, "a.b", "1\n2", "master.env.a.b\nkind: Evil");
+        spec.push(set::STORAGE, json!({"name": "data", "mountPath": "/data"}), "volumes[0]");
+        spec.put(set::METADATA_NAME, "mnist", "");
         assert_eq!(
             spec.text(&["From a file.".to_owned()]),
             "# From a file.\n\

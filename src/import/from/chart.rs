@@ -4,13 +4,14 @@
 //! All three charts create workers and one further pod, the master or driver, which is called the leader below. The
 //! leader is the first host in the hostfile. Like each worker, it has one slot.
 
-use crate::field;
+use crate::field::{self, set};
 use serde_json::json;
 
 use crate::api::System;
 use crate::context::{Context, text};
 use crate::field_outcomes::Verdict;
 use crate::launch::{self, Place, World};
+use crate::option_table::has_word;
 use crate::pod::{self, container, volumes};
 use khorovod_compiler::yaml::{Node, Scalar};
 
@@ -53,7 +54,7 @@ fn name(values: &Node, context: &mut Context<'_>) {
         (None, true) => (Verdict::Kept, ""),
         (None, false) => (Verdict::Changed, "changed to a name that Kubernetes accepts"),
     };
-    context.outcomes.settle(node, verdict, "metadata.name", how);
+    context.outcomes.settle(node, verdict, field::METADATA_NAME, how);
 }
 
 /// Imports the image of the workers, `repository:tag`, and the image of the leader if it is another one.
@@ -65,7 +66,7 @@ fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>
     let worker = image(values, "worker", own);
     let other = image(values, leader, own);
     context.image(&worker, "worker.image");
-    for (component, to) in [("worker", field::IMAGE), (leader, field::LAUNCHER_IMAGE)] {
+    for (component, to) in [("worker", set::IMAGE), (leader, set::LAUNCHER_IMAGE.untyped())] {
         let Some(node) = values.get(component).and_then(|node| node.get("image")) else { continue };
         let same = component == "worker" || other == worker;
         if let Some(policy) = node.get("pullPolicy") {
@@ -80,7 +81,7 @@ fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>
             context.kept(node, field::IMAGE);
         } else {
             context.spec.put(to, &*other, &format!("{component}.image"));
-            context.kept(node, to);
+            context.kept(node, to.path);
         }
     }
     if values.get("worker").and_then(|node| node.get("image")).is_none() && context.options.image.is_none() {
@@ -103,7 +104,7 @@ fn image(values: &Node, component: &str, (repository, tag): (&str, &str)) -> Str
 fn digest(node: &Node, of_workers: bool, context: &mut Context<'_>) {
     match text(node).filter(|digest| !digest.is_empty()) {
         None => context.needless(node, "it has no value"),
-        Some(digest) if of_workers => context.keep(node, field::IMAGE_DIGEST, digest),
+        Some(digest) if of_workers => context.keep(node, set::IMAGE_DIGEST, digest),
         Some(digest) if context.spec.get(field::IMAGE_DIGEST) == Some(&json!(digest)) => {
             context.kept(node, field::IMAGE_DIGEST);
         }
@@ -117,7 +118,7 @@ fn digest(node: &Node, of_workers: bool, context: &mut Context<'_>) {
 fn pull_policy(node: &Node, of_workers: bool, context: &mut Context<'_>) {
     match text(node).as_deref() {
         Some(policy @ ("Always" | "IfNotPresent" | "Never")) if of_workers => {
-            context.keep(node, field::IMAGE_PULL_POLICY, policy);
+            context.keep(node, set::IMAGE_PULL_POLICY, policy);
         }
         None | Some("") => context.needless(node, "it has no value"),
         Some(_) if !of_workers => {
@@ -158,7 +159,7 @@ fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>
     } else if let Some(args) = given {
         let span = args.items().first().map_or(args.span, |first| first.span);
         launch::line(context, &line, &Place { path: format!("{leader}.args"), span }, world);
-        let to = "spec.command spec.launcher";
+        let to = field::COMMAND_AND_LAUNCHER;
         let how = launch::launcher_note(context);
         context.changed(args, to, how);
     } else {
@@ -173,9 +174,9 @@ fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>
 /// Sets fields for which the charts have other defaults than khorovod.
 fn defaults(context: &mut Context<'_>) {
     if context.spec.get(field::SECURITY_POD_SECURITY_LEVEL).is_none() {
-        context.default(field::SECURITY_POD_SECURITY_LEVEL, "restricted", "the chart's pods ran as root; these do not");
+        context.default(set::SECURITY_POD_SECURITY_LEVEL, "restricted", "the chart's pods ran as root; these do not");
     }
-    context.default(field::LIFECYCLE_KEEP_WORKERS, false, "the chart's workers kept their GPUs after the end");
+    context.default(set::LIFECYCLE_KEEP_WORKERS, false, "the chart's workers kept their GPUs after the end");
 }
 
 /// Imports the leader's environment variables, which the charts pass to the workers. The charts ignore `worker.env`;
@@ -216,7 +217,7 @@ fn ssh(values: &Node, context: &mut Context<'_>) {
         let node = &entry.value;
         match entry.key.as_str() {
             "port" => match context.count(node) {
-                Some(port @ 1024..=65535) => context.keep(node, field::SSH_PORT, port),
+                Some(port @ 1024..=65535) => context.keep(node, set::SSH_PORT, port),
                 Some(_) => context.replaced(node, "the port is 2222, because sshd does not run as root"),
                 None => {}
             },
@@ -231,23 +232,8 @@ fn ssh(values: &Node, context: &mut Context<'_>) {
 }
 
 /// The keys of `datasetPvc` that are imported. Different charts have different keys for the same setting.
-const DATA_SET: &[&str] = &[
-    "enabled",
-    "mountPath",
-    "path",
-    "mountDir",
-    "existingClaim",
-    "claimName",
-    "name",
-    "size",
-    "storage",
-    "capacity",
-    "storageClass",
-    "storageClassName",
-    "accessMode",
-    "accessModes",
-    "readOnly",
-];
+const DATA_SET: &str = "enabled mountPath path mountDir existingClaim claimName name size storage capacity storageClass \
+     storageClassName accessMode accessModes readOnly";
 
 /// Imports the PersistentVolumeClaim of the elastic chart.
 fn data_set(values: &Node, context: &mut Context<'_>) {
@@ -277,7 +263,7 @@ fn data_set(values: &Node, context: &mut Context<'_>) {
         item["readOnly"] = true.into();
     }
     let comment = if mount.is_some() { "datasetPvc" } else { "datasetPvc; its values have no path, so check it" };
-    context.spec.push(field::STORAGE, item, comment);
+    context.spec.push(set::STORAGE, item, comment);
     if let (Some(enabled), None) = (node.get("enabled"), get(&["existingClaim", "claimName", "name"])) {
         context.outcomes.settle(
             enabled,
@@ -286,7 +272,7 @@ fn data_set(values: &Node, context: &mut Context<'_>) {
             "the new claim is empty: see \"Fill a claim\" on the page \"Storage\" of the documentation",
         );
     }
-    for entry in node.entries().iter().filter(|entry| DATA_SET.contains(&entry.key.as_str())) {
+    for entry in node.entries().iter().filter(|entry| has_word(DATA_SET, &entry.key)) {
         context.kept(&entry.value, field::STORAGE);
     }
     context.lose(node, "spec.storage has no such field");

@@ -4,11 +4,12 @@
 use serde_json::json;
 
 use crate::context::{Context, text};
-use crate::field;
+use crate::field::{self, set};
 use crate::launch::each_pod::{self, Start};
 use crate::launch::program::{is_shell, takes_script};
 use crate::launch::{self, Place, World};
 use crate::manifest::{OWN, is_own};
+use crate::option_table::has_word;
 use crate::pod::kubelet_vars::Filled;
 use crate::pod::{self, container};
 use khorovod_compiler::yaml::{Entry, Kind, Node};
@@ -89,7 +90,7 @@ pub fn command(context: &mut Context<'_>, words: Words<'_>, from: &str, world: &
     for node in parts.into_iter().flatten() {
         match is_plain {
             true => context.kept(node, field::COMMAND),
-            false => context.changed(node, "spec.command spec.launcher", how),
+            false => context.changed(node, field::COMMAND_AND_LAUNCHER, how),
         }
     }
 }
@@ -116,7 +117,7 @@ pub fn processes(context: &mut Context<'_>, node: &Node) {
 pub fn slots(context: &mut Context<'_>, slots: u32, gpus: u32, from: &str) {
     let is_open = context.spec.get(field::WORKERS_SLOTS_PER_WORKER).is_none();
     if is_open && slots != gpus.max(1) && !is_plain(context) {
-        context.spec.put(field::WORKERS_SLOTS_PER_WORKER, slots, from);
+        context.spec.put(set::WORKERS_SLOTS_PER_WORKER, slots, from);
     }
 }
 
@@ -196,28 +197,15 @@ pub fn metadata(context: &mut Context<'_>, node: &Node) {
 }
 
 /// Variables that the new launcher gives each rank.
-const OF_LAUNCHERS: &[&str] = &[
-    "MASTER_ADDR",
-    "MASTER_PORT",
-    "RANK",
-    "LOCAL_RANK",
-    "NODE_RANK",
-    "WORLD_SIZE",
-    "TF_CONFIG",
-    "JAX_COORDINATOR_ADDRESS",
-    "JAX_COORDINATOR_PORT",
-    "JAX_NUM_PROCESSES",
-    "JAX_PROCESS_ID",
-    "JAX_LOCAL_DEVICE_IDS",
-    "JOB_COMPLETION_INDEX",
-];
+const OF_LAUNCHERS: &str = "MASTER_ADDR MASTER_PORT RANK LOCAL_RANK NODE_RANK WORLD_SIZE TF_CONFIG JAX_COORDINATOR_ADDRESS \
+     JAX_COORDINATOR_PORT JAX_NUM_PROCESSES JAX_PROCESS_ID JAX_LOCAL_DEVICE_IDS JOB_COMPLETION_INDEX";
 
 /// Records the outcome of variables that number the ranks of the old job or name its pods. Returns their names.
 pub fn own_variables(context: &mut Context<'_>, env: Option<&Node>) -> Vec<String> {
     let mut gone = Vec::new();
     for item in env.map_or(&[][..], Node::items) {
         let Some(name) = item.get("name").and_then(text) else { continue };
-        if OF_LAUNCHERS.contains(&name.as_str()) || name.starts_with("PET_") {
+        if has_word(OF_LAUNCHERS, &name) || name.starts_with("PET_") {
             context.replaced(item, "the launcher gives each rank its own value");
             gone.push(name);
         } else if item.get("value").and_then(text).is_some_and(|value| names_pods(context, &value)) {
@@ -243,7 +231,7 @@ fn names_pods(context: &Context<'_>, value: &str) -> bool {
 /// Removes variables from the new spec.
 pub fn remove(context: &mut Context<'_>, names: &[String]) {
     for name in names {
-        context.spec.take_key(field::ENV, name);
+        context.spec.take_key(set::ENV, name);
     }
 }
 
@@ -258,7 +246,7 @@ pub fn leader(context: &mut Context<'_>, pods: &Pods<'_>) {
     let image = text(node).unwrap_or_default();
     match context.spec.get(field::IMAGE_NAME).is_some_and(|name| *name == image) {
         true => context.kept(node, field::IMAGE),
-        false => context.keep(node, field::LAUNCHER_IMAGE, image),
+        false => context.keep(node, set::LAUNCHER_IMAGE, image),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Imports a manifest of FfDL. FfDL's workers are called learners. They run the command of one framework, with a bucket
 //! for the data and a bucket for the results.
 
-use crate::field;
+use crate::field::{self, set};
 use serde_json::{Map, Value as Json, json};
 
 use crate::context::{Context, given, text};
@@ -30,8 +30,8 @@ pub fn read(manifest: &Node, context: &mut Context<'_>) {
     context.named(get("name"), "ffdl");
     for key in ["description", "version"] {
         if let Some((node, value)) = given(get(key)) {
-            context.spec.put_key("metadata.annotations", key, value, key);
-            context.kept(node, "metadata.annotations");
+            context.spec.put_key(set::METADATA_ANNOTATIONS, key, value, key);
+            context.kept(node, field::METADATA_ANNOTATIONS);
         }
     }
     let gpus = learners(manifest, context);
@@ -44,13 +44,13 @@ pub fn read(manifest: &Node, context: &mut Context<'_>) {
         ("GPU_COUNT", gpus.to_string(), "FfDL set it"),
         ("MODEL_DIR", MODEL.to_owned(), "the code folder"),
     ] {
-        context.spec.put_key(field::ENV, name, value, why);
+        context.spec.put_key(set::ENV, name, value, why);
     }
     metrics(get("evaluation_metrics"), context);
     lacking(get("framework").and_then(|node| node.get("command")), context);
-    context.default(field::LIFECYCLE_RETRIES, 0, "FfDL gave up at the first failure");
+    context.default(set::LIFECYCLE_RETRIES, 0_u32, "FfDL gave up at the first failure");
     if context.spec.get(field::SECURITY).is_none() {
-        context.default(field::SECURITY_POD_SECURITY_LEVEL, "restricted", "FfDL's learners ran as root; these do not");
+        context.default(set::SECURITY_POD_SECURITY_LEVEL, "restricted", "FfDL's learners ran as root; these do not");
     }
 }
 
@@ -58,9 +58,9 @@ pub fn read(manifest: &Node, context: &mut Context<'_>) {
 fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
     let get = |name: &str| manifest.get(name);
     match get("learners").map(|node| (node, context.count(node))) {
-        Some((node, Some(count))) => context.keep(node, field::WORKERS_REPLICAS, count.max(1)),
+        Some((node, Some(count))) => context.keep(node, set::WORKERS_REPLICAS, count.max(1)),
         Some((_, None)) => {}
-        None => context.default(field::WORKERS_REPLICAS, 1, "one learner by default"),
+        None => context.default(set::WORKERS_REPLICAS, 1_u32, "one learner by default"),
     }
     let gpus = match get("gpus").map(|node| (node, context.count(node))) {
         Some((node, Some(0))) => {
@@ -68,23 +68,23 @@ fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
             0
         }
         Some((node, Some(count))) => {
-            context.keep(node, field::WORKERS_GPUS, count);
+            context.keep(node, set::WORKERS_GPUS, count);
             count
         }
         _ => 0,
     };
     if let Some((node, value)) = given(get("cpus")) {
         match Quantity::parse(&value) {
-            Some(_) => context.keep(node, field::WORKERS_CPU, value),
+            Some(_) => context.keep(node, set::WORKERS_CPU, value),
             None => context.refuse(node, "a number of CPUs"),
         }
     }
-    for (key, to) in [("memory", field::WORKERS_MEMORY), ("storage", field::WORKERS_EPHEMERAL_STORAGE)] {
+    for (key, to) in [("memory", set::WORKERS_MEMORY), ("storage", set::WORKERS_EPHEMERAL_STORAGE)] {
         let Some((node, value)) = given(get(key)) else { continue };
         match size(&value) {
             Some(size) => {
                 context.spec.put(to, size, key);
-                context.changed(node, to, "in the notation of Kubernetes");
+                context.changed(node, to.path, "in the notation of Kubernetes");
             }
             None => context.refuse(node, "a size such as 4Gb or 4Gib"),
         }
@@ -161,7 +161,7 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
         }
     }
     if !launched {
-        context.default(field::WORKERS_SLOTS_PER_WORKER, 1, "FfDL ran the command once in each learner");
+        context.default(set::WORKERS_SLOTS_PER_WORKER, 1_u32, "FfDL ran the command once in each learner");
     }
     let command = context.typed.clone().map(|(line, _)| line).or_else(|| get("command").and_then(text));
     match command.filter(|line| !line.trim().is_empty()) {
@@ -196,9 +196,9 @@ fn program(line: &str, node: Option<&Node>, context: &mut Context<'_>) {
     let from = if context.typed.is_some() { "--command" } else { "framework.command" };
     if line.contains("LEARNER_ID") {
         let numbered = format!("export LEARNER_ID=$((${{HOSTNAME##*-}} + 1)); {line}");
-        context.spec.put(field::COMMAND, numbered, &format!("{from}; learners were numbered from 1"));
+        context.spec.put(set::COMMAND, numbered, &format!("{from}; learners were numbered from 1"));
     } else {
-        context.spec.put(field::COMMAND, program::program(line), from);
+        context.spec.put(set::COMMAND, program::program(line), from);
     }
     if let Some(node) = node {
         context.kept(node, field::COMMAND);
@@ -313,9 +313,9 @@ fn bucket(store: &Node, context: &mut Context<'_>) {
             s3.insert("direction".to_owned(), direction.into());
             item["s3"] = Json::Object(s3);
         }
-        context.spec.push(field::STORAGE, item, &from);
+        context.spec.push(set::STORAGE, item, &from);
         for variable in variables {
-            context.spec.put_key(field::ENV, variable, path, "FfDL's programs read this variable");
+            context.spec.put_key(set::ENV, variable, path, "FfDL's programs read this variable");
         }
         let how = if direction == "out" && !host {
             "in a folder with the job's name; FfDL used the training's id"
@@ -367,9 +367,9 @@ fn code(context: &mut Context<'_>) {
         context.options.code.iter().map(|(name, text)| (name.clone(), text.as_str().into())).collect();
     if files.is_empty() {
         let why = "the code is not in the manifest: name its folder on the command line after the manifest, or build it into the image";
-        return context.default(field::WORKING_DIR, MODEL, why);
+        return context.default(set::WORKING_DIR, MODEL, why);
     }
-    context.default(field::CODE, json!({"files": files, "mountPath": MODEL}), "the code folder");
+    context.default(set::CODE, json!({"files": files, "mountPath": MODEL}), "the code folder");
 }
 
 fn metrics(node: Option<&Node>, context: &mut Context<'_>) {
@@ -378,7 +378,7 @@ fn metrics(node: Option<&Node>, context: &mut Context<'_>) {
     if let (Some("tensorboard"), Some(place)) = (read("type").as_deref(), read("in")) {
         let below = place.rsplit_once("_DIR").map_or(place.as_str(), |(_, below)| below.trim_start_matches('}'));
         let logdir = if below.starts_with('/') { format!("{RESULTS}{below}") } else { format!("{RESULTS}/{below}") };
-        context.spec.put(field::OBSERVABILITY_TENSORBOARD_LOGDIR, logdir, "evaluation_metrics.in");
+        context.spec.put(set::OBSERVABILITY_TENSORBOARD_LOGDIR, logdir, "evaluation_metrics.in");
         for key in ["type", "in"] {
             if let Some(node) = node.get(key) {
                 context.changed(node, field::OBSERVABILITY_TENSORBOARD_LOGDIR, "in the folder of the results");

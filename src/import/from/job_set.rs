@@ -155,7 +155,7 @@ fn over_ssh(leader: &Replicated<'_>, workers: &Replicated<'_>, world: &World, co
         launch::line(context, line, &place(first), world);
         let how = launch::launcher_note(context);
         for node in words.parts.into_iter().flatten() {
-            context.changed(node, "spec.command spec.launcher", how);
+            context.changed(node, field::COMMAND_AND_LAUNCHER, how);
         }
     }
     for node in workers.words().parts.into_iter().flatten() {

@@ -8,7 +8,7 @@ mod names;
 mod placement;
 mod settings;
 
-use crate::field;
+use crate::field::{self, set};
 use serde_json::{Value as Json, json};
 
 use crate::context::{Context, text};
@@ -116,7 +116,7 @@ fn defaults(job: &Node, context: &mut Context<'_>) {
     }
     if !given("cleanPodPolicy") && no_launcher_pod(context).is_none() {
         context.default(
-            field::LIFECYCLE_KEEP_WORKERS,
+            set::LIFECYCLE_KEEP_WORKERS,
             false,
             "without cleanPodPolicy workers kept their GPUs after the end",
         );
@@ -127,7 +127,9 @@ fn defaults(job: &Node, context: &mut Context<'_>) {
 /// Whether the new job has a gang, a queue or `suspend`. Then all its pods are one Indexed Job, and the first pod runs
 /// the launcher.
 fn queued(context: &Context<'_>) -> bool {
-    ["gang", "localQueue", "suspend"].iter().any(|way| context.spec.get(&format!("spec.scheduling.{way}")).is_some())
+    [field::SCHEDULING_GANG, field::SCHEDULING_LOCAL_QUEUE, field::SCHEDULING_SUSPEND]
+        .iter()
+        .any(|way| context.spec.get(way).is_some())
 }
 
 /// The note for the launcher's fields of a job that becomes one Indexed Job.
@@ -144,7 +146,7 @@ fn images(launcher: &Replica<'_>, worker: &Replica<'_>, context: &mut Context<'_
     let of = |replica: &Replica<'_>| replica.field("image").and_then(text);
     let image = of(worker).or(of(launcher)).unwrap_or_default();
     context.image(&image, "Worker");
-    for (replica, to) in [(worker, field::IMAGE), (launcher, field::LAUNCHER_IMAGE)] {
+    for (replica, to) in [(worker, set::IMAGE), (launcher, set::LAUNCHER_IMAGE.untyped())] {
         let Some(node) = replica.field("image") else { continue };
         if context.options.image.is_some() {
             context.changed(node, field::IMAGE, "`--image` replaces it");

@@ -4,7 +4,7 @@
 mod jsonnet;
 pub mod parameters;
 
-use crate::field;
+use crate::field::{self, set};
 use std::borrow::Cow;
 
 use serde_json::{Map, json};
@@ -44,7 +44,7 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
         gpus,
     };
     if let Some(node) = get("gpu").filter(|_| gpus > 0) {
-        context.keep(node, field::WORKERS_GPUS, gpus);
+        context.keep(node, set::WORKERS_GPUS, gpus);
     }
     command(get("exec"), &world, context);
     if let Some(node) = get("workers") {
@@ -60,7 +60,7 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
     }
     if context.spec.get(field::SECURITY).is_none() {
         context.default(
-            field::SECURITY_POD_SECURITY_LEVEL,
+            set::SECURITY_POD_SECURITY_LEVEL,
             "restricted",
             "the component's pods ran as root; these do not",
         );
@@ -98,7 +98,7 @@ fn name(name: Option<&Node>, namespace: Option<&Node>, context: &mut Context<'_>
     match namespace {
         Some(node) if context.options.namespace.is_none() => {
             let name = text(node).unwrap_or_default();
-            context.keep(node, "metadata.namespace", name);
+            context.keep(node, set::METADATA_NAMESPACE, name);
         }
         Some(node) => context.replaced(node, "`--namespace` replaces it"),
         None => {}
@@ -133,7 +133,7 @@ fn command(exec: Option<&Node>, world: &World, context: &mut Context<'_>) {
         (None, Some(node)) => {
             let line = text(node).unwrap_or_default();
             launch::line(context, &line, &Place { path: "exec".to_owned(), span: node.span }, world);
-            let to = "spec.command spec.launcher";
+            let to = field::COMMAND_AND_LAUNCHER;
             let how = launch::launcher_note(context);
             context.changed(node, to, how);
         }
@@ -146,7 +146,7 @@ fn command(exec: Option<&Node>, world: &World, context: &mut Context<'_>) {
         }
     }
     if context.spec.get(field::LIFECYCLE_RETRIES).is_none() {
-        context.default(field::LIFECYCLE_RETRIES, 0, "the component's pods were never restarted");
+        context.default(set::LIFECYCLE_RETRIES, 0_u32, "the component's pods were never restarted");
     }
 }
 
@@ -187,7 +187,7 @@ fn storage<'n>(get: impl Fn(&str) -> Option<&'n Node>, context: &mut Context<'_>
         }
         let from = context.outcomes.path(node).to_owned();
         let item = json!({"name": format!("data-{direction}"), "mountPath": path.trim_end_matches('/'), "s3": s3});
-        context.spec.push(field::STORAGE, item, &from);
+        context.spec.push(set::STORAGE, item, &from);
         for node in [Some(node), folder].into_iter().flatten() {
             context.kept(node, field::STORAGE);
         }
@@ -204,10 +204,10 @@ fn storage<'n>(get: impl Fn(&str) -> Option<&'n Node>, context: &mut Context<'_>
     if context.spec.get(field::COMMAND).is_some() {
         if !paths.iter().any(|path| path.trim_end_matches('/') == DATA) {
             let item = json!({"name": "openmpi-data", "mountPath": DATA, "emptyDir": {}});
-            context.spec.push(field::STORAGE, item, "the working directory of the component's pods");
+            context.spec.push(set::STORAGE, item, "the working directory of the component's pods");
         }
         if context.spec.get(field::WORKING_DIR).is_none() {
-            context.default(field::WORKING_DIR, DATA, "as in the component's pods");
+            context.default(set::WORKING_DIR, DATA, "as in the component's pods");
         }
     }
 }
@@ -225,28 +225,28 @@ fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
     match name {
         "secret" => context.replaced(node, "khorovod creates its own keys, host keys too; you can delete that Secret"),
         "gpu" if gpus == 0 => context.needless(node, "this is the default of khorovod, too"),
-        "gpu" => context.keep(node, field::WORKERS_GPUS, gpus),
+        "gpu" => context.keep(node, set::WORKERS_GPUS, gpus),
         "cpu" | "memory" if Quantity::parse(&value).is_some() => {
-            context.spec.put(&format!("spec.workers.{name}"), value, name);
-            let to = format!("spec.workers.{name}");
-            context.changed(node, &to, "it is both the request and the limit");
+            let to = if name == "cpu" { set::WORKERS_CPU } else { set::WORKERS_MEMORY };
+            context.spec.put(to, value, name);
+            context.changed(node, to.path, "it is both the request and the limit");
         }
         "cpu" | "memory" => context.lose(node, "it is not a valid quantity; write it as 4, 500m or 16Gi"),
         "customResources" => custom(node, &value, context),
         "imagePullPolicy" => match value.as_str() {
-            "Always" | "IfNotPresent" | "Never" => context.keep(node, field::IMAGE_PULL_POLICY, value),
+            "Always" | "IfNotPresent" | "Never" => context.keep(node, set::IMAGE_PULL_POLICY, value),
             _ => context.refuse(node, "Always, IfNotPresent or Never"),
         },
         "imagePullSecrets" if !value.is_empty() => {
-            let names: Vec<&str> = value.split(',').map(str::trim).collect();
-            context.spec.put(field::IMAGE_PULL_SECRETS, json!(names), name);
+            let names: Vec<String> = value.split(',').map(|name| name.trim().to_owned()).collect();
+            context.spec.put(set::IMAGE_PULL_SECRETS, names, name);
             context.kept(node, field::IMAGE_PULL_SECRETS);
         }
         "imagePullSecrets" => pod::pull_secrets(context, node),
         "init" => context.lose(node, "khorovod starts the pods itself; put anything else that this did into the image"),
         "initTimeout" => match value.parse::<u32>() {
             Ok(seconds) => {
-                context.spec.put(field::LIFECYCLE_START_TIMEOUT, format!("{seconds}s"), name);
+                context.spec.put(set::LIFECYCLE_START_TIMEOUT, format!("{seconds}s"), name);
                 context.kept(node, field::LIFECYCLE_START_TIMEOUT);
             }
             Err(_) => context.refuse(node, "a number of seconds"),
@@ -263,7 +263,7 @@ fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
         "runAsGroup" => context.lose(node, "the id of the group is that of the user; the group of files on volumes is spec.security.fsGroup"),
         "supplementalGroups" => match value.split(',').next().and_then(|group| group.trim().parse::<u32>().ok()) {
             Some(group) => {
-                context.spec.put(field::SECURITY_FS_GROUP, group, name);
+                context.spec.put(set::SECURITY_FS_GROUP, group, name);
                 context.changed(node, field::SECURITY_FS_GROUP, "the first group");
             }
             None => context.refuse(node, "numbers of groups"),
@@ -296,7 +296,7 @@ fn selector(node: &Node, value: &str, context: &mut Context<'_>) {
     for pair in value.split(',') {
         match pair.split_once('=') {
             Some((label, wanted)) => {
-                context.spec.put_key(field::PLACEMENT_NODE_SELECTOR, label.trim(), wanted.trim(), "nodeSelector");
+                context.spec.put_key(set::PLACEMENT_NODE_SELECTOR, label.trim(), wanted.trim(), "nodeSelector");
             }
             None => return context.refuse(node, "pairs such as pool=a100"),
         }

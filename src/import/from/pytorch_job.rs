@@ -6,7 +6,7 @@
 use serde_json::Value as Json;
 
 use crate::context::{Context, text};
-use crate::field;
+use crate::field::{self, set};
 use crate::from::each_pod::{self, Words};
 use crate::from::training_operator::{self, Replicas};
 use crate::launch::World;
@@ -20,14 +20,9 @@ const MAIN: &str = "pytorch";
 
 /// Imports the job.
 pub fn read(job: &Node, context: &mut Context<'_>) {
-    let version = job.get("apiVersion").and_then(text).unwrap_or_default();
-    if version != "kubeflow.org/v1" {
-        let span = job.get("apiVersion").map_or(job.span, |node| node.span);
-        let message = format!("a PyTorchJob of `apiVersion: {version}` cannot be imported");
-        return context.refuse_at(span, message, "`kubeflow.org/v1` can be imported");
+    if !training_operator::head(job, "PyTorchJob", context) {
+        return;
     }
-    manifest::kind(job, context);
-    manifest::metadata(job.get("metadata"), "pytorchjob", context);
     let spec = job.get("spec");
     let all = training_operator::replicas(spec, "pytorchReplicaSpecs", &["Worker", "Master"], MAIN, context);
     let Some(main) = all.iter().find(|replicas| replicas.count > 0) else {
@@ -37,7 +32,6 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     };
     training_operator::policy(spec, context);
     let gpus = main.pods.field("resources").map_or(0, |node| pod::resources(context, node));
-    let pods = all.iter().map(|replicas| replicas.count).fold(0, u32::saturating_add);
     let elastic = spec.and_then(|spec| spec.get("elasticPolicy"));
     let named = spec.and_then(|spec| spec.get("nprocPerNode"));
     let processes = [named, elastic.and_then(|elastic| elastic.get("nProcPerNode"))];
@@ -49,9 +43,9 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     each_pod::slots(context, slots, gpus, from);
     processes.into_iter().flatten().for_each(|node| each_pod::processes(context, node));
     if let Some(node) = elastic {
-        elastic_policy(node, pods, context);
+        elastic_policy(node, world.pods, context);
     }
-    training_operator::pods(&all, main, pods, context);
+    training_operator::pods(&all, main, world.pods, context);
     manifest::rest(job, context);
     context.spec.shorten(training_operator::LEFT_OUT);
 }
@@ -81,8 +75,8 @@ fn elastic_policy(node: &Node, pods: u32, context: &mut Context<'_>) {
     }
     let is_elastic = least < most && !is_set;
     if is_elastic {
-        context.spec.put(field::ELASTIC_MIN_REPLICAS, least.clamp(1, pods.max(1)), "elasticPolicy.minReplicas");
-        context.spec.put(field::ELASTIC_MAX_REPLICAS, most.max(pods), "elasticPolicy.maxReplicas");
+        context.spec.put(set::ELASTIC_MIN_REPLICAS, least.clamp(1, pods.max(1)), "elasticPolicy.minReplicas");
+        context.spec.put(set::ELASTIC_MAX_REPLICAS, most.max(pods), "elasticPolicy.maxReplicas");
     }
     for entry in node.entries() {
         let (key, value) = (entry.key.as_str(), &entry.value);
@@ -121,6 +115,6 @@ fn max_restarts(node: &Node, context: &mut Context<'_>) {
     match retries.filter(|_| context.spec.get(field::LIFECYCLE_RETRIES_RESET_AFTER).is_some()) {
         Some(retries) if retries == u64::from(count) => context.kept(node, field::LIFECYCLE_RETRIES),
         Some(_) => context.changed(node, field::LIFECYCLE_RETRIES, "`backoffLimit` is the limit of both"),
-        None => context.keep(node, field::LIFECYCLE_RETRIES, count.min(1000)),
+        None => context.keep(node, set::LIFECYCLE_RETRIES, count.min(1000)),
     }
 }

@@ -3,7 +3,7 @@
 //! The operator starts one pod per Chief and Worker, and sets `TF_CONFIG` in each. In the new job, all these pods are
 //! workers, and khorovod sets the variable.
 
-use crate::context::{Context, text};
+use crate::context::Context;
 use crate::from::each_pod::{self, Words};
 use crate::from::training_operator;
 use crate::launch::each_pod::Start;
@@ -13,14 +13,9 @@ use khorovod_compiler::yaml::Node;
 
 /// Imports the job.
 pub fn read(job: &Node, context: &mut Context<'_>) {
-    let version = job.get("apiVersion").and_then(text).unwrap_or_default();
-    if version != "kubeflow.org/v1" {
-        let span = job.get("apiVersion").map_or(job.span, |node| node.span);
-        let message = format!("a TFJob of `apiVersion: {version}` cannot be imported");
-        return context.refuse_at(span, message, "`kubeflow.org/v1` can be imported");
+    if !training_operator::head(job, "TFJob", context) {
+        return;
     }
-    manifest::kind(job, context);
-    manifest::metadata(job.get("metadata"), "tfjob", context);
     let spec = job.get("spec");
     let specs = spec.and_then(|spec| spec.get("tfReplicaSpecs"));
     let named =

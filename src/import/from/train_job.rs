@@ -10,7 +10,7 @@ mod runtime;
 use serde_json::Value as Json;
 
 use crate::context::{Context, text};
-use crate::field;
+use crate::field::{self, set};
 use crate::from::each_pod::{self, Pods, Words};
 use crate::from::job_set;
 use crate::launch::each_pod::Start;
@@ -46,7 +46,8 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     }
     for (key, node) in spec.map_or(&[][..], Node::entries).iter().map(|entry| (entry.key.as_str(), &entry.value)) {
         match key {
-            "labels" | "annotations" => patches::of_job(context, node, &format!("metadata.{key}")),
+            "labels" => patches::of_job(context, node, set::METADATA_LABELS),
+            "annotations" => patches::of_job(context, node, set::METADATA_ANNOTATIONS),
             key => run_policy::field(context, key, node),
         }
     }
@@ -158,7 +159,7 @@ fn over_ssh(words: Words<'_>, world: &World, context: &mut Context<'_>) {
     };
     launch::line(context, &line, &Place { path: NAME.to_owned(), span: first.span }, world);
     let how = launch::launcher_note(context);
-    parts.for_each(|node| context.changed(node, "spec.command spec.launcher", how));
+    parts.for_each(|node| context.changed(node, field::COMMAND_AND_LAUNCHER, how));
 }
 
 /// The CPUs of a container, of which Trainer's runtime for PyTorch starts one process each.
@@ -176,7 +177,7 @@ fn no_image(spec: Option<&Node>, runtime: &Runtime<'_>, context: &mut Context<'_
     let name = &runtime.name;
     let kind = reference.and_then(|node| node.get("kind")).and_then(text);
     let kind = kind.unwrap_or_else(|| "ClusterTrainingRuntime".to_owned()).to_ascii_lowercase();
-    let job = context.spec.get("metadata.name").and_then(Json::as_str).unwrap_or("NAME").to_owned();
+    let job = context.spec.get(field::METADATA_NAME).and_then(Json::as_str).unwrap_or("NAME").to_owned();
     let hint = format!(
         "import both: `kubectl get trainjob/{job} {kind}/{name} -o yaml | khorovod import trainjob`, or add `--image IMAGE`"
     );

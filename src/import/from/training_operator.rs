@@ -1,10 +1,10 @@
 //! Imports the fields that all jobs of Kubeflow's Training Operator have: replica specs and `runPolicy`.
 
 use crate::context::{Context, text};
-use crate::field;
+use crate::field::{self, set};
 use crate::from::each_pod::{self, Pods};
 use crate::launch::World;
-use crate::manifest::run_policy;
+use crate::manifest::{self, run_policy};
 use crate::pod;
 use khorovod_compiler::yaml::Node;
 
@@ -22,6 +22,20 @@ pub struct Replicas<'n> {
     pub spec: &'n Node,
     pub pods: Pods<'n>,
     pub count: u32,
+}
+
+/// Imports the kind and the metadata of a job. Returns whether the version of its API can be imported.
+pub fn head(job: &Node, kind: &str, context: &mut Context<'_>) -> bool {
+    let version = job.get("apiVersion").and_then(text).unwrap_or_default();
+    if version != "kubeflow.org/v1" {
+        let span = job.get("apiVersion").map_or(job.span, |node| node.span);
+        let message = format!("a {kind} of `apiVersion: {version}` cannot be imported");
+        context.refuse_at(span, message, "`kubeflow.org/v1` can be imported");
+        return false;
+    }
+    manifest::kind(job, context);
+    manifest::metadata(job.get("metadata"), &kind.to_ascii_lowercase(), context);
+    true
 }
 
 /// Returns the replica types of these names in the map `key`. The operator accepts their names in any case. Workers come first: if the
@@ -93,7 +107,7 @@ fn around(replicas: &Replicas<'_>, pods: u32, context: &mut Context<'_>) {
     let Some(node) = replicas.spec.get("restartPolicy") else { return };
     let is_limited = context.spec.get(field::LIFECYCLE_RETRIES).is_some();
     match text(node).as_deref() {
-        Some("Never") if !is_limited => context.keep(node, field::LIFECYCLE_RETRIES, 0),
+        Some("Never") if !is_limited => context.keep(node, set::LIFECYCLE_RETRIES, 0_u32),
         Some("ExitCode") => {
             let why =
                 "the exit codes 1 to 127 ended the job at once; the agents do not pass on the exit codes of ranks";

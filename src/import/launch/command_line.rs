@@ -1,7 +1,7 @@
 //! Takes a launch line such as `mpirun -np 8 python train.py` apart: the launcher, the number of ranks, their
 //! environment, and the program.
 
-use crate::field;
+use crate::field::{self, Field, set};
 use serde_json::{Value as Json, json};
 
 use crate::field_outcomes::Verdict;
@@ -9,7 +9,7 @@ use crate::launch::options::{self, Meaning};
 use crate::launch::program::program_of;
 use crate::secrets::masked;
 use khorovod_compiler::job;
-use khorovod_compiler::shell::{Plain as Word, words, words_before_program};
+use khorovod_compiler::shell::{Plain as Word, words};
 
 /// The result of reading a line.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct Launch {
     /// The number of slots on the host of the launcher, if the line names no other host.
     pub local: Option<u32>,
     /// Fields of the spec that options set.
-    pub fields: Vec<(&'static str, Json)>,
+    pub fields: Vec<(Field<Json>, Json)>,
     /// Environment variables of the ranks.
     pub env: Vec<(String, String)>,
     /// Whether a script discovers the hosts.
@@ -67,7 +67,7 @@ pub fn read(line: &str) -> Line {
     let Some(words) = words(line) else {
         return Line::Script("only a shell can run it".to_owned());
     };
-    let (before, rest) = words.split_at(prefix(&words));
+    let (before, rest) = words.split_at(options::words_before_program(&words));
     let Some((kind, skip)) = options::launcher(rest) else {
         let later = |at: usize| options::launcher(&rest[at..]).is_some();
         let within = || rest.iter().any(|word| word.text.contains("mpirun ") || word.text.contains("horovodrun "));
@@ -93,7 +93,7 @@ pub fn read(line: &str) -> Line {
         launch.env.push((name.to_owned(), value.to_owned()));
     }
     if ["mpirun.mpich", "mpiexec.mpich"].iter().any(|name| rest[0].text.ends_with(name)) {
-        launch.fields.push((field::LAUNCHER_MPI, json!("mpich")));
+        launch.fields.push((set::LAUNCHER_MPI.untyped(), json!("mpich")));
     }
     let gives_rank = rest[..skip].iter().any(|word| word.text.ends_with("torch.distributed.launch"));
     let taken = launch.take(line, &rest[skip..]);
@@ -115,15 +115,9 @@ pub fn read(line: &str) -> Line {
     }
 }
 
-/// Returns the number of words before the program.
-pub fn prefix(words: &[Word]) -> usize {
-    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    words_before_program(&texts)
-}
-
 /// Whether a text begins with a launcher.
 pub fn starts_launcher(text: &str) -> bool {
-    words(text).is_some_and(|words| options::launcher(&words[prefix(&words)..]).is_some())
+    words(text).is_some_and(|words| options::launcher(&words[options::words_before_program(&words)..]).is_some())
 }
 
 impl Launch {
@@ -240,7 +234,7 @@ impl Launch {
             Meaning::Field(field, read) => {
                 let value = read(values).ok_or_else(|| format!("`{option}` has no valid value"))?;
                 self.fields.push((field, value));
-                (Verdict::Kept, field, "")
+                (Verdict::Kept, field.path, "")
             }
             Meaning::Pair => {
                 let value = values.get(1).copied().unwrap_or_default();
@@ -316,7 +310,7 @@ impl Launch {
         self.per_host = Some(count.parse().map_err(|_| format!("`{value}` has no number of ranks"))?);
         if value.matches(':').count() > 2 {
             self.args.extend(owned(written));
-            return Ok((Verdict::Kept, "spec.workers.slotsPerWorker spec.launcher.args", ""));
+            return Ok((Verdict::Kept, field::SLOTS_AND_ARGS, ""));
         }
         Ok((Verdict::Kept, field::WORKERS_SLOTS_PER_WORKER, ""))
     }
@@ -405,7 +399,8 @@ mod tests {
         let found = launch("exec env A=1 time mpirun.mpich -n 8 --map-by ppr:4:node -map-by ppr:2:socket:PE=2 ./a.out");
         assert_eq!((found.np, found.per_host), (Some(8), Some(4)));
         assert_eq!(found.args.join(" "), "-map-by ppr:2:socket:PE=2");
-        assert_eq!(found.fields, [("spec.launcher.mpi", json!("mpich"))]);
+        let (to, value) = &found.fields[0];
+        assert_eq!((to.path, value), (field::LAUNCHER_MPI, &json!("mpich")));
         let found = launch("A=1 /usr/bin/mpirun -n 2 -x B=2 -x C -genv D 4 -- ./a.out -n 3");
         assert_eq!(found.env, [("A", "1"), ("B", "2"), ("D", "4")].map(|(k, v)| (k.to_owned(), v.to_owned())));
         assert_eq!(found.program, json!(["./a.out", "-n", "3"]));

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{Size, workers};
 use crate::codes::BAD_VALUE;
 use crate::context::Context;
-use crate::field;
+use crate::field::{self, set};
 use crate::field_outcomes::Verdict;
 use crate::launch::command_line::{self, Launch, Line};
 use crate::launch::options::names_launcher;
@@ -64,11 +64,11 @@ fn plain(context: &mut Context<'_>, text: &str, place: &Place, world: &World, st
     launch::refuse_secret(context, text, place);
     workers(context, &Size { replicas: world.pods, slots: Some(1), how: String::new() }, world);
     if context.spec.get(field::WORKERS_GPUS).is_none_or(|gpus| *gpus == 1) {
-        context.spec.take(field::WORKERS_SLOTS_PER_WORKER);
+        context.spec.take(set::WORKERS_SLOTS_PER_WORKER);
     }
     let (kind, why) = start.plain;
-    context.spec.put(field::LAUNCHER_KIND, kind, why);
-    context.spec.put(field::COMMAND, program::program(text), &place.path);
+    context.spec.put(set::LAUNCHER_KIND, kind, why);
+    context.spec.put(set::COMMAND, program::program(text), &place.path);
     let how = format!("one rank per worker runs it, as each pod did; {why}");
     let path = format!("{}{PLAIN}", place.path);
     context.report(path, place.span, Verdict::Changed, field::LAUNCHER, &how);

@@ -1,6 +1,6 @@
 //! The options of the launchers: how many words follow each option, and its meaning in a spec.
 
-use crate::field;
+use crate::field::{self, set};
 use serde_json::{Value as Json, json};
 
 use crate::option_table::{Row, row};
@@ -22,7 +22,7 @@ pub enum Meaning {
     /// An environment variable with this name.
     Env(&'static str),
     /// A field of the spec.
-    Field(&'static str, fn(&[&str]) -> Option<Json>),
+    Field(field::Field<Json>, fn(&[&str]) -> Option<Json>),
     /// A script that discovers hosts: the launch is elastic.
     Discovery,
     /// `Export` is `-x NAME[=value]`, and `Pair` is `-genv NAME value`.
@@ -79,7 +79,7 @@ const MPIRUN: &[OptionRow] = &[
     ("genvall envall", 0, Ours("every rank has the environment of its pod")),
     ("mca gmca", 2, Mca),
     ("launcher bootstrap launcher-exec bootstrap-exec rsh", 1, OWN_SSH),
-    ("wdir wd", 1, Field(field::WORKING_DIR, text)),
+    ("wdir wd", 1, Field(set::WORKING_DIR.untyped(), text)),
     ("prefix", 1, Gone("mpirun is found by the PATH of the image; if it is elsewhere, set PATH in spec.env")),
     ("tag-output timestamp-output display-map display-allocation report-bindings", 0, Stays),
     ("prepend-rank l v verbose q oversubscribe nooversubscribe use-hwthread-cpus", 0, Stays),
@@ -100,9 +100,9 @@ const HOROVODRUN: &[OptionRow] = &[
     ("--host-discovery-script", 1, Discovery),
     ("-p --ssh-port -i --ssh-identity-file", 1, OWN_SSH),
     ("--mpi-args", 1, MpiArgs),
-    ("--elastic-timeout", 1, Field(field::ELASTIC_TIMEOUT, seconds)),
-    ("--reset-limit", 1, Field(field::ELASTIC_RESET_LIMIT, number)),
-    ("--blacklist-cooldown-range", 2, Field(field::ELASTIC_COOLDOWN, range)),
+    ("--elastic-timeout", 1, Field(set::ELASTIC_TIMEOUT.untyped(), seconds)),
+    ("--reset-limit", 1, Field(set::ELASTIC_RESET_LIMIT.untyped(), number)),
+    ("--blacklist-cooldown-range", 2, Field(set::ELASTIC_COOLDOWN, range)),
     ("--verbose --gloo --mpi --jsrun --disable-cache --hierarchical-allreduce", 0, Stays),
     ("--autotune --no-stall-check --timeline-mark-cycles --log-with-timestamp", 0, Stays),
     ("--log-hide-timestamp --prefix-output-with-timestamp --tcp --no-hierarchical-allreduce", 0, Stays),
@@ -120,7 +120,7 @@ const HOROVODRUN: &[OptionRow] = &[
 const TORCHRUN: &[OptionRow] = &[
     ("--nnodes --nnode", 1, Hosts),
     ("--nproc-per-node", 1, PerHost),
-    ("--max-restarts", 1, Field(field::LIFECYCLE_RETRIES, number)),
+    ("--max-restarts", 1, Field(set::LIFECYCLE_RETRIES.untyped(), number)),
     ("--node-rank --master-addr --master-port --rdzv-backend --rdzv-endpoint --rdzv-id --rdzv-conf", 1, RENDEZVOUS),
     ("--standalone --use-env", 0, RENDEZVOUS),
     ("-m --module", 0, Module),
@@ -140,7 +140,7 @@ const ACCELERATE: &[OptionRow] = &[
     ("--multi-gpu", 0, Ours("one rank per GPU, as in spec.workers")),
     ("--mixed-precision", 1, Env("ACCELERATE_MIXED_PRECISION")),
     ("--num-cpu-threads-per-process", 1, Env("OMP_NUM_THREADS")),
-    ("--max-restarts", 1, Field(field::LIFECYCLE_RETRIES, number)),
+    ("--max-restarts", 1, Field(set::LIFECYCLE_RETRIES.untyped(), number)),
     ("--role", 1, ROLE),
     ("--monitor-interval --tee --log-dir", 1, Stays),
     ("-m --module", 0, Module),
@@ -166,6 +166,12 @@ const DEEPSPEED: &[OptionRow] = &[
 pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
     let texts: Vec<&str> = words.iter().map(|word| if word.expands { "" } else { word.text.as_str() }).collect();
     shell::launcher(&texts).map(|(kind, place)| (kind, place.end))
+}
+
+/// Returns how many words are before the program of a command line.
+pub fn words_before_program(words: &[Word]) -> usize {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    shell::words_before_program(&texts)
 }
 
 /// Whether a line that cannot be parsed as a launch names a launcher.

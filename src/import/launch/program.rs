@@ -2,7 +2,6 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::launch::command_line::prefix;
 use crate::launch::options;
 use crate::secrets::masked;
 use khorovod_compiler::pods::word;
@@ -107,7 +106,7 @@ pub fn commands_without_launcher(script: &str) -> Vec<String> {
     for place in simple_commands(&shell::parse(script).statements).iter().filter_map(|command| command.words_span()) {
         let command = &script[place];
         let Some(words) = words(command) else { continue };
-        let words = &words[prefix(&words)..];
+        let words = &words[options::words_before_program(&words)..];
         let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
         let name = text(0).rsplit('/').next().unwrap_or_default();
         let helps = ["-c", "-V", "--version", "setup.py"].contains(&text(1))

@@ -1,6 +1,6 @@
 //! Imports fields of pod templates and containers, for the workers and the launcher.
 
-use crate::field;
+use crate::field::{self, Field, set};
 use serde_json::{Value as Json, json};
 
 use crate::context::{Context, text};
@@ -27,7 +27,7 @@ pub fn read(context: &mut Context<'_>, container: &Node, from: &str, leads: bool
             "imagePullPolicy" => policy(context, node),
             "command" | "args" if !leads => worker_command(context, Some(container), node),
             "workingDir" => match context.text(node) {
-                Some(path) if path.starts_with('/') => once(context, node, field::WORKING_DIR, path.into()),
+                Some(path) if path.starts_with('/') => once(context, node, set::WORKING_DIR, path),
                 _ => context.lose(node, "it is not an absolute path"),
             },
             "env" => env(context, node, from),
@@ -100,10 +100,12 @@ fn ports(context: &mut Context<'_>, node: &Node) {
 
 /// Imports a field that the old file has for the workers and for the launcher, but the spec has only once for all pods.
 /// The value that is imported first is used.
-fn once(context: &mut Context<'_>, node: &Node, to: &str, value: Json) {
-    match context.spec.get(to) {
+fn once<T: Into<Json>>(context: &mut Context<'_>, node: &Node, to: Field<T>, value: impl Into<T>) {
+    let value: Json = value.into().into();
+    let to = to.untyped();
+    match context.spec.get(to.path) {
         None => context.keep(node, to, value),
-        Some(other) if *other == value => context.kept(node, to),
+        Some(other) if *other == value => context.kept(node, to.path),
         Some(_) => context.lose(node, "the workers have another value, and the spec has one value for all pods"),
     }
 }
@@ -111,7 +113,7 @@ fn once(context: &mut Context<'_>, node: &Node, to: &str, value: Json) {
 fn policy(context: &mut Context<'_>, node: &Node) {
     match text(node).as_deref() {
         Some(policy @ ("Always" | "IfNotPresent" | "Never")) => {
-            once(context, node, field::IMAGE_PULL_POLICY, policy.into());
+            once(context, node, set::IMAGE_PULL_POLICY, policy);
         }
         _ => context.refuse(node, "Always, IfNotPresent or Never"),
     }
@@ -162,7 +164,7 @@ pub fn variable(context: &mut Context<'_>, item: &Node, name: &str, from: &str, 
         None => match &value {
             Json::String(value) => pod::variable(context, item, name, value, from),
             _ => {
-                context.spec.put_key(field::ENV, name, value, from);
+                context.spec.put_key(set::ENV, name, value, from);
                 context.kept(item, &to);
             }
         },
@@ -201,7 +203,7 @@ pub fn env_from(context: &mut Context<'_>, list: &Node) {
         let there =
             context.spec.get(field::ENV_FROM).and_then(Json::as_array).is_some_and(|list| list.contains(&entry));
         if !there {
-            context.spec.push(field::ENV_FROM, entry, "");
+            context.spec.push(set::ENV_FROM, entry, "");
         }
         context.kept(item, field::ENV_FROM);
     }
@@ -216,12 +218,12 @@ fn security(context: &mut Context<'_>, node: &Node) {
             "runAsUser" => user(context, value),
             "fsGroup" => {
                 if let Some(group) = context.count(value) {
-                    once(context, value, field::SECURITY_FS_GROUP, group.into());
+                    once(context, value, set::SECURITY_FS_GROUP, group);
                 }
             }
             "readOnlyRootFilesystem" => {
                 let read_only = context.yes(value);
-                once(context, value, field::SECURITY_READ_ONLY_ROOT_FILESYSTEM, read_only.into());
+                once(context, value, set::SECURITY_READ_ONLY_ROOT_FILESYSTEM, read_only);
             }
             "capabilities" => capabilities(context, value),
             "runAsGroup" => context.replaced(value, "the id of the group is that of the user"),
@@ -239,7 +241,7 @@ fn security(context: &mut Context<'_>, node: &Node) {
 
 pub fn user(context: &mut Context<'_>, node: &Node) {
     let Some(user) = context.count(node) else { return };
-    once(context, node, field::SECURITY_RUN_AS_USER, user.into());
+    once(context, node, set::SECURITY_RUN_AS_USER, user);
     if user == 0 && context.spec.get(field::SECURITY_RUN_AS_USER) == Some(&json!(0)) {
         context.pod_security_level("baseline", "`runAsUser: 0` needs it");
     }
@@ -261,8 +263,8 @@ pub fn launcher_resources(context: &mut Context<'_>, node: &Node) {
     for section in ["limits", "requests"] {
         for entry in node.get(section).map_or(&[][..], Node::entries) {
             let to = match entry.key.as_str() {
-                "cpu" => field::LAUNCHER_CPU,
-                "memory" => field::LAUNCHER_MEMORY,
+                "cpu" => set::LAUNCHER_CPU,
+                "memory" => set::LAUNCHER_MEMORY,
                 _ if context.spec.get(field::LAUNCHER_RUNS_RANKS).is_some() => {
                     let how = "the launcher has the workers' resources";
                     context.changed(&entry.value, field::LAUNCHER_RUNS_RANKS, how);
@@ -277,10 +279,10 @@ pub fn launcher_resources(context: &mut Context<'_>, node: &Node) {
                 }
             };
             let Some(amount) = context.text(&entry.value) else { continue };
-            match context.spec.get(to) {
+            match context.spec.get(to.path) {
                 None => context.keep(&entry.value, to, amount),
-                Some(other) if other.as_str() == Some(&amount) => context.kept(&entry.value, to),
-                Some(_) => context.changed(&entry.value, to, "it is both the request and the limit"),
+                Some(other) if other.as_str() == Some(&amount) => context.kept(&entry.value, to.path),
+                Some(_) => context.changed(&entry.value, to.path, "it is both the request and the limit"),
             }
         }
     }

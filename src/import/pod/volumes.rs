@@ -1,6 +1,6 @@
 //! Imports volumes and mounts of Kubernetes into `spec.storage`, `spec.code` and `spec.workers.shm`.
 
-use crate::field;
+use crate::field::{self, set};
 use serde_json::{Map, Value as Json, json};
 
 use crate::context::{self, Context, text};
@@ -81,7 +81,7 @@ fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
     if let Some(below) = mount.get("subPath").and_then(text).filter(|below| !below.is_empty()) {
         item.insert("subPath".to_owned(), below.into());
     }
-    context.spec.push(field::STORAGE, item, &from);
+    context.spec.push(set::STORAGE, item, &from);
     let verdict = if how.is_empty() { Verdict::Kept } else { Verdict::Changed };
     context.outcomes.settle(volume, verdict, field::STORAGE, how);
     for entry in mount.entries() {
@@ -168,7 +168,7 @@ fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path
         return context.lose(mount, "its volume is lost");
     }
     let name = map.get("name").and_then(text).unwrap_or_default();
-    context.spec.put(field::CODE, json!({"configMapName": name, "mountPath": path}), from);
+    context.spec.put(set::CODE, json!({"configMapName": name, "mountPath": path}), from);
     if let Some(list) = map.get("items") {
         context.changed(list, field::CODE, "all keys become files");
     }
@@ -215,7 +215,7 @@ fn memory(context: &mut Context<'_>, volume: &Node, mount: &Node, kind: &Entry) 
     match limit.and_then(|node| Some((node, size(node)?))) {
         Some((node, size)) => {
             let from = context.outcomes.path(node).to_owned();
-            context.spec.put(field::WORKERS_SHM, size, &from);
+            context.spec.put(set::WORKERS_SHM, size, &from);
             context.kept(volume, field::WORKERS_SHM);
         }
         None => {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::context::{Context, text};
-use crate::field;
+use crate::field::{self, set};
 use khorovod_compiler::yaml::Node;
 
 /// Imports `volumeClaimPolicies`: each claim that the container mounts becomes storage. Runs before the other mounts are
@@ -53,7 +53,7 @@ fn claim(context: &mut Context<'_>, template: &Node, mount: &Node, name: &str) {
         item["readOnly"] = true.into();
     }
     let from = context.outcomes.path(template).to_owned();
-    context.spec.push(field::STORAGE, item, &from);
+    context.spec.push(set::STORAGE, item, &from);
     let name = template.get("metadata").and_then(|node| node.get("name"));
     let held = [name, size_of(template), get("storageClassName"), get("accessModes")];
     for node in held.into_iter().flatten() {

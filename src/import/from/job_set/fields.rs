@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Replicated;
 use crate::context::{Context, text};
-use crate::field;
+use crate::field::{self, set};
 use crate::from::each_pod;
 use crate::manifest::run_policy;
 use khorovod_compiler::yaml::{Entry, Node};
@@ -163,10 +163,9 @@ pub fn exclusive(job: &Node, context: &mut Context<'_>) {
 
 /// Sets the topology for [`exclusive`]: all workers in one domain, or those of each Job, which only a queue can do.
 pub fn slices(context: &mut Context<'_>, main: &Replicated<'_>, workers: u32) {
-    let path = "metadata.annotations";
-    let annotations = context.spec.get(path).cloned().unwrap_or_default();
+    let annotations = context.spec.get(field::METADATA_ANNOTATIONS).cloned().unwrap_or_default();
     for key in [EXCLUSIVE, "alpha.jobset.sigs.k8s.io/node-selector"] {
-        context.spec.take_key(path, key);
+        context.spec.take_key(set::METADATA_ANNOTATIONS, key);
     }
     let Some(level) = annotations.get(EXCLUSIVE).and_then(serde_json::Value::as_str) else { return };
     let jobs = main.node.get("replicas").and_then(text).and_then(|text| text.parse::<u32>().ok()).unwrap_or(1);
@@ -176,5 +175,5 @@ pub fn slices(context: &mut Context<'_>, main: &Replicated<'_>, workers: u32) {
         Some(size) if is_queued && size > 0 => json!({"slices": {"size": size, "required": level}}),
         _ => json!({"preferred": level}),
     };
-    context.spec.put(field::PLACEMENT_TOPOLOGY, topology, EXCLUSIVE);
+    context.spec.put(set::PLACEMENT_TOPOLOGY, topology, EXCLUSIVE);
 }

@@ -1,6 +1,6 @@
 //! Imports the launcher's command and arguments: the line in them that starts the ranks, and the number of ranks.
 
-use crate::field;
+use crate::field::{self, set};
 use serde_json::{Value as Json, json};
 
 use super::{FIRST, Replica, queued};
@@ -37,8 +37,8 @@ pub fn launch(
         World { pods, from: "Worker.replicas".to_owned(), without_launcher: leads.then_some(workers), gpus: slots };
     words(launcher, &world, context);
     if leads && !queued(context) && context.spec.get(field::WORKERS_REPLICAS) == Some(&json!(pods)) {
-        context.spec.put(field::WORKERS_REPLICAS, workers, "");
-        context.spec.put(field::LAUNCHER_RUNS_RANKS, true, "runLauncherAsWorker");
+        context.spec.put(set::WORKERS_REPLICAS, workers, "");
+        context.spec.put(set::LAUNCHER_RUNS_RANKS, true, "runLauncherAsWorker");
     }
     if let Some(node) = number {
         launch::replicas_outcome(context, node, given);
@@ -46,7 +46,7 @@ pub fn launch(
     if context.spec.get(field::WORKERS_SLOTS_PER_WORKER).is_none() && slots != gpus.max(1) {
         let given = job.get("spec").and_then(|spec| spec.get("slotsPerWorker")).is_some();
         let from = if given { "slotsPerWorker" } else { "the operator's default" };
-        context.spec.put(field::WORKERS_SLOTS_PER_WORKER, slots, from);
+        context.spec.put(set::WORKERS_SLOTS_PER_WORKER, slots, from);
     }
     slots_outcome(job, slots, gpus, context);
 }
@@ -94,7 +94,7 @@ fn words(launcher: &Replica<'_>, world: &World, context: &mut Context<'_>) {
         };
         launch::line(context, &line, &place(first), world);
         script(context, &place(first));
-        let to = "spec.command spec.launcher";
+        let to = field::COMMAND_AND_LAUNCHER;
         let how = launch::launcher_note(context);
         for node in parts.into_iter().flatten() {
             context.changed(node, to, how);

@@ -1,8 +1,7 @@
 //! Imports names of the operator's pods, `JOB-worker-0` or `JOB-launcher`, in variables and in the line that starts the
 //! ranks. khorovod's pods have other names, so a program that looks for the old ones would wait forever.
 
-use crate::field;
-use serde_json::Value as Json;
+use crate::field::{self, set};
 
 use super::Replica;
 use crate::context::{Context, text};
@@ -63,17 +62,14 @@ fn first(value: &str, job: &str) -> Option<String> {
 pub fn put(gone: Vec<ReplacedVariable>, context: &mut Context<'_>) {
     let mut lines = String::new();
     for (name, value) in gone {
-        context.spec.take(&format!("spec.env.{name}"));
+        context.spec.take_key(set::ENV, &name);
         if let Some(value) = value {
             lines.extend(["export ", &name, "=", &value, "\n"]);
         }
     }
-    if context.spec.get(field::ENV).and_then(Json::as_object).is_some_and(serde_json::Map::is_empty) {
-        context.spec.take(field::ENV);
-    }
     let Some(program) = context.spec.get(field::COMMAND).and_then(program::as_text) else { return };
     if !lines.is_empty() {
-        context.spec.put(field::COMMAND, lines + &program, "Launcher");
+        context.spec.put(set::COMMAND, lines + &program, "Launcher");
     }
 }
 

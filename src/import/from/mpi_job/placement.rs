@@ -13,7 +13,7 @@ use khorovod_compiler::yaml::Node;
 /// Imports these fields of the launcher's pod. The workers' fields are already in the spec.
 pub fn launcher(context: &mut Context<'_>, pod: &Node) {
     for entry in pod.entries() {
-        let Some(to) = pod::placement_field(&entry.key) else { continue };
+        let Some(to) = pod::placement_field(&entry.key).map(|field| field.path) else { continue };
         let value = entry.value.to_json();
         let of_workers = context.spec.get(to).cloned();
         if pod::is_empty(&entry.value) {

@@ -2,7 +2,7 @@
 
 use super::no_launcher_pod;
 use crate::context::{Context, text};
-use crate::field;
+use crate::field::set;
 use crate::manifest::run_policy;
 use khorovod_compiler::yaml::Node;
 
@@ -34,7 +34,7 @@ pub fn clean_pod_policy(spec: Option<&Node>, context: &mut Context<'_>) {
                 "`None` keeps the workers, which needs `launcher.runsIn: ownPod`; that excludes a gang, a queue, `suspend` \
                  and torchrun",
             ),
-            Some("None") => context.keep(node, field::LIFECYCLE_KEEP_WORKERS, true),
+            Some("None") => context.keep(node, set::LIFECYCLE_KEEP_WORKERS, true),
             None | Some("" | "Running" | "All") => context.needless(node, "workers always end with the launcher"),
             Some(_) => context.refuse(node, "None, Running or All"),
         }
@@ -44,8 +44,8 @@ pub fn clean_pod_policy(spec: Option<&Node>, context: &mut Context<'_>) {
 fn implementation(context: &mut Context<'_>, node: &Node) {
     match text(node).unwrap_or_default().to_ascii_lowercase().as_str() {
         "openmpi" => context.needless(node, "this is the default of khorovod, too"),
-        "intel" | "intelmpi" => context.keep(node, field::LAUNCHER_MPI, "intelmpi"),
-        "mpich" => context.keep(node, field::LAUNCHER_MPI, "mpich"),
+        "intel" | "intelmpi" => context.keep(node, set::LAUNCHER_MPI, "intelmpi"),
+        "mpich" => context.keep(node, set::LAUNCHER_MPI, "mpich"),
         _ => context.refuse(node, "OpenMPI, Intel or MPICH"),
     }
 }

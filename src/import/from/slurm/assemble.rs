@@ -1,6 +1,6 @@
 //! The last step of the import: adds the line that starts the ranks, the resources and the environment to the new spec.
 
-use crate::field;
+use crate::field::{self, set};
 use serde_json::{Value as Json, json};
 
 use super::classify::{self, Kind, Srun};
@@ -56,7 +56,7 @@ impl Script<'_, '_, '_> {
     }
 
     pub fn close(mut self) {
-        if self.context.spec.get("metadata.name").is_none() {
+        if self.context.spec.get(field::METADATA_NAME).is_none() {
             self.default_name();
         }
         if let Err(why) = self.resources.fits() {
@@ -131,7 +131,7 @@ impl Script<'_, '_, '_> {
             Line::Launch(_) => {
                 self.resources.put(self.context, 0);
                 launch::line(self.context, &launch.line, &Place { path: "--command".to_owned(), span }, &world);
-                self.changed(row, "spec.command spec.launcher", "khorovod writes the launch itself");
+                self.changed(row, field::COMMAND_AND_LAUNCHER, "khorovod writes the launch itself");
             }
             Line::Script(_) => self.program(launch, row),
         }
@@ -239,7 +239,7 @@ impl Script<'_, '_, '_> {
                     }
                     false => "khorovod writes the launch itself",
                 };
-                self.changed(row, "spec.command spec.launcher", how);
+                self.changed(row, field::COMMAND_AND_LAUNCHER, how);
             }
             Line::Script(_)
                 if launch.srun && (!classify::launches(&launch.line) || srun_program::launches_more(&launch.line)) =>
@@ -263,11 +263,7 @@ impl Script<'_, '_, '_> {
         let row = self.context.outcomes.add("the container before the program", span);
         match wrap.words {
             Some(words) => {
-                self.context.spec.put(
-                    field::SLURM_WRAP,
-                    json!(words),
-                    "the container of the script; pods do not use it",
-                );
+                self.context.spec.put(set::SLURM_WRAP, words, "the container of the script; pods do not use it");
                 let how = "it starts each rank; a launcher such as torchrun starts outside of it. In pods, the image replaces it";
                 self.changed(row, field::SLURM_WRAP, how);
             }
@@ -312,7 +308,7 @@ impl Script<'_, '_, '_> {
         if launch.srun && self.mpi.is_none() && (self.uses_master_addr(line) || srun_program::launches_more(line)) {
             self.mpi = Some("none".to_owned());
         }
-        self.context.spec.put(field::COMMAND, program, "what each rank runs");
+        self.context.spec.put(set::COMMAND, program, "what each rank runs");
         if srun_program::launches_more(line) {
             let how = "it runs once on each worker and starts the ranks there; its configuration file is not imported";
             return self.settle_program(launch.srun, row, how);
@@ -323,7 +319,7 @@ impl Script<'_, '_, '_> {
         {
             true => {
                 let comment = "the default, for MPI; if the ranks use torch.distributed without MPI, write torchrun";
-                self.context.spec.put(field::LAUNCHER_KIND, "mpirun", comment);
+                self.context.spec.put(set::LAUNCHER_KIND, "mpirun", comment);
                 let how = if self.mpi.is_none() {
                     format!("{RANKS_WITHOUT_MPI}{RANKS_WITHOUT_PMI}")
                 } else {
@@ -356,7 +352,7 @@ impl Script<'_, '_, '_> {
             if !steps.is_empty() {
                 srun.insert("args".to_owned(), json!(steps));
             }
-            self.context.spec.put(field::SLURM_SRUN, Json::Object(srun), "under Slurm srun starts the ranks");
+            self.context.spec.put(set::SLURM_SRUN, Json::Object(srun), "under Slurm srun starts the ranks");
         }
     }
 }

@@ -6,6 +6,7 @@ use super::known_programs::{INSTALLS, SHOWS};
 use super::{options, srun_program};
 use crate::launch::command_line::{self, Line};
 use crate::launch::options as launchers;
+use crate::option_table::has_word;
 use crate::shell_text::{self, Hidden, marked};
 use khorovod_compiler::shell::{self, CommandKind, Joint, Plain as Word, Statement, is_name, words};
 
@@ -222,11 +223,11 @@ fn simple(text: &str) -> Kind {
             Kind::Installs
         }
         ("conda" | "mamba" | "micromamba", "create" | "install" | "update" | "env") => Kind::Installs,
-        (name, _) if INSTALLS.contains(&name) => Kind::Installs,
+        (name, _) if has_word(INSTALLS, name) => Kind::Installs,
         ("set", _) if rest.len() > 1 && rest[1..].iter().all(|word| is_harmless_flag(&word.text)) => Kind::Flags,
         ("exit" | "wait", _) => Kind::Ends,
         ("printf", "-v") => Kind::Other,
-        (name, _) if SHOWS.contains(&name) => Kind::Shows,
+        (name, _) if has_word(SHOWS, name) => Kind::Shows,
         (name, _) if name.starts_with("python") || ["bash", "sh", "julia", "Rscript"].contains(&name) => Kind::Program,
         _ if first.text.starts_with("./") => Kind::Program,
         _ => Kind::Other,
@@ -298,7 +299,7 @@ fn of_shell(text: &str) -> Kind {
     let launches = launchers::launcher(other.get(assignments.len()..).unwrap_or_default()).is_some();
     match launches || first == "srun" {
         true => Srun::of(text).kind(),
-        false if SHOWS.contains(&first) && !(first == "printf" && text.contains(" -v")) && first != "set" => {
+        false if has_word(SHOWS, first) && !(first == "printf" && text.contains(" -v")) && first != "set" => {
             Kind::Shows
         }
         false => Kind::Other,

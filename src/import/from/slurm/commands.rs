@@ -12,6 +12,7 @@ use super::script::Part;
 use super::{Script, Setup, folders, launch_pieces};
 use crate::field_outcomes::Verdict;
 use crate::launch::options::names_launcher;
+use crate::option_table::has_word;
 use crate::{secrets, shell_text};
 use khorovod_compiler::job::looks_secret;
 use khorovod_compiler::pods::word;
@@ -99,9 +100,6 @@ impl Script<'_, '_, '_> {
                 self.kept(row, field::COMMAND, "the lines below are its program");
                 return self.launch.is_none();
             }
-            Kind::Other if self.launch.is_none() && folders::changes(text) && !classify::starts_ranks(text) => {
-                self.unknown_folder(text.trim(), row);
-            }
             Kind::Other if self.launch.is_none() && self.unset(text) => self.rest(text, row, false),
             // Another line starts the ranks, so this program prepares for them.
             Kind::Launch(srun) if srun.is_without_launcher && self.has_launcher && self.launch.is_none() => {
@@ -173,8 +171,11 @@ impl Script<'_, '_, '_> {
         if self.launch.is_some() {
             return self.require_verbatim(&format!("line {} follows the launch", self.line()));
         }
+        if folders::changes(text) {
+            return self.unknown_folder(text.trim(), row);
+        }
         self.setup.push(Setup::new(text.to_owned(), row));
-        let (verdict, how) = match COPIES.contains(&shell_text::first_word(text).as_str()) {
+        let (verdict, how) = match has_word(COPIES, &shell_text::first_word(text)) {
             true => {
                 let how = "under Slurm only; in pods, the image must contain the code, and spec.storage the data";
                 (Verdict::Changed, how)

@@ -1,8 +1,8 @@
 //! Imports the environment of the line that starts the ranks: variables, modules and the setup, which is the lines
 //! before it (`spec.slurm.setup`).
 
-use crate::field;
-use serde_json::{Value as Json, json};
+use crate::field::{self, set};
+use serde_json::Value as Json;
 
 use super::options_apply::SEES_ALL;
 use super::rendezvous::MEETING;
@@ -29,7 +29,7 @@ impl Script<'_, '_, '_> {
         let kind = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str).unwrap_or("mpirun");
         let takes = matches!(kind, "mpirun" | "deepspeed" | "horovodrun" | "shell");
         if let (true, None, Some(mpi)) = (takes, self.context.spec.get(field::LAUNCHER_MPI), { all }.find_map(named)) {
-            self.context.spec.put(field::LAUNCHER_MPI, mpi, "from the name of the module");
+            self.context.spec.put(set::LAUNCHER_MPI, mpi, "from the name of the module");
         }
     }
 
@@ -90,13 +90,13 @@ impl Script<'_, '_, '_> {
             if self.setup.iter().any(later) {
                 let row = self.named(&name);
                 let how = "under Slurm, spec.slurm.setup sets it again; in pods it has the value of spec.env";
-                self.changed(row, "spec.env spec.slurm.setup", how);
+                self.changed(row, field::ENV_AND_SETUP, how);
             }
             let how = match self.setup.iter().any(|line| line.row == row) {
                 true => "under Slurm, spec.slurm.setup sets it again after lines that may change it",
                 false => "",
             };
-            let to = if self.launches(row) { "spec.env spec.command" } else { field::ENV };
+            let to = if self.launches(row) { field::ENV_AND_COMMAND } else { field::ENV };
             match self.context.env(&name, &value, "") {
                 true => {
                     let how = format!("moved to a Secret; under Slurm, run `export {name}=…` before `sbatch`");
@@ -111,20 +111,20 @@ impl Script<'_, '_, '_> {
         }
         self.implementation();
         if !self.modules.is_empty() {
-            self.context.spec.put(field::SLURM_MODULES, json!(self.modules), "");
+            self.context.spec.put(set::SLURM_MODULES, self.modules.clone(), "");
         }
         if let Some(last) = self.setup.last() {
             let unknown = !preparation::fails_only_if_unready(&last.text);
             let lines = self.setup.iter().map(|line| line.text.as_str());
             let lines: Vec<&str> = lines.chain(unknown.then_some("true")).collect();
-            self.context.spec.put(field::SLURM_SETUP, lines.join("\n"), "what prepares the environment under Slurm");
+            self.context.spec.put(set::SLURM_SETUP, lines.join("\n"), "what prepares the environment under Slurm");
         }
         if !self.args.is_empty() {
-            let args: Vec<&str> = self.args.iter().map(|(option, _)| option.as_str()).collect();
-            self.context.spec.put(field::SLURM_ARGS, json!(args), "");
+            let args: Vec<String> = self.args.iter().map(|(option, _)| option.clone()).collect();
+            self.context.spec.put(set::SLURM_ARGS, args, "");
         }
         if self.resources.requeue != Some(true) && self.context.spec.get(field::LIFECYCLE_RETRIES).is_none() {
-            self.context.default(field::LIFECYCLE_RETRIES, 0, "sbatch does not retry");
+            self.context.default(set::LIFECYCLE_RETRIES, 0_u32, "sbatch does not retry");
         }
     }
 

@@ -3,7 +3,8 @@
 
 use super::classify::{self, Kind};
 use super::{Script, Setup};
-use crate::field;
+use crate::field::{self, set};
+use crate::option_table::has_word;
 use crate::shell_text::first_words;
 use khorovod_compiler::pods::word;
 use khorovod_compiler::shell::{self, CommandKind, Keyword, Statement};
@@ -51,27 +52,14 @@ fn below(here: &str, folder: &str) -> Option<String> {
 
 /// Whether the result of a line may depend on the folder in which it runs.
 fn needs_folder(line: &str) -> bool {
-    const WITHOUT_FOLDER: &[&str] = &[
-        "conda",
-        "mamba",
-        "micromamba",
-        "spack",
-        "ulimit",
-        "umask",
-        "unset",
-        "trap",
-        "shopt",
-        "eval",
-        "alias",
-        "true",
-    ];
+    const WITHOUT_FOLDER: &str = "conda mamba micromamba spack ulimit umask unset trap shopt eval alias true";
     let words = first_words(line);
     let word = |at: usize| words.get(at).map_or("", String::as_str);
     match classify::kind(line) {
         Kind::Assign(pairs) => pairs.iter().any(|(_, value)| value.is_none()) && line.contains(['`', '(']),
         Kind::Export(_) | Kind::Flags | Kind::Module(_) => false,
         _ if ["source", "."].contains(&word(0)) => !word(1).starts_with(['/', '~', '$']),
-        _ => !WITHOUT_FOLDER.contains(&word(0)),
+        _ => !has_word(WITHOUT_FOLDER, word(0)),
     }
 }
 
@@ -80,7 +68,7 @@ impl Script<'_, '_, '_> {
     pub fn folder(&mut self, value: &str, row: usize) {
         let text = format!("cd {}", word(value));
         if classify::is_folder(value) {
-            self.context.spec.put(field::WORKING_DIR, value, "the working directory of the script");
+            self.context.spec.put(set::WORKING_DIR, value, "the working directory of the script");
             self.setup.push(Setup { folder: Some(value.to_owned()), ..Setup::new(text, row) });
             self.kept(row, field::WORKING_DIR, "");
         } else {
@@ -124,7 +112,7 @@ impl Script<'_, '_, '_> {
                 if at < last {
                     self.kept(folder.row, field::SLURM_SETUP, "for the lines below it");
                 } else {
-                    self.kept(folder.row, "spec.workingDir spec.slurm.setup", "");
+                    self.kept(folder.row, field::WORKING_DIR_AND_SETUP, "");
                 }
                 self.setup.push(folder);
             }
@@ -138,9 +126,9 @@ impl Script<'_, '_, '_> {
                 if let Some(line) = pending {
                     self.kept(line.row, field::WORKING_DIR, "");
                 }
-                self.context.spec.put(field::WORKING_DIR, folder, "the working directory of the script");
+                self.context.spec.put(set::WORKING_DIR, folder, "the working directory of the script");
             }
-            None => drop(self.context.spec.take(field::WORKING_DIR)),
+            None => drop(self.context.spec.take(set::WORKING_DIR)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The options of sbatch and srun: their names, whether a value follows, and their meaning in a spec.
 
 use super::requested::Resources;
-use crate::field;
+use crate::field::{self, set};
 use crate::option_table::{Row, names, row};
 
 /// The meaning of an option in a spec.
@@ -34,7 +34,7 @@ pub enum Meaning {
     /// A job array, which is several jobs.
     Array,
     /// A field of `spec.slurm` with this name.
-    Field(&'static str),
+    Field(field::Field<String>),
     /// It remains an option of sbatch or srun. The text is the note about Kubernetes.
     Stays(&'static str),
     /// It is not needed. The text is the reason.
@@ -119,13 +119,13 @@ const OPTIONS: &[OptionRow] = &[
     ("mpi", Needed, Mpi),
     ("container-image", Needed, Image),
     ("image", Needed, Image),
-    ("partition p", Needed, Field("partition")),
-    ("account A", Needed, Field("account")),
-    ("qos q", Needed, Field("qos")),
-    ("constraint C", Needed, Field("constraint")),
-    ("nodelist w", Needed, Field("nodelist")),
-    ("exclude x", Needed, Field("exclude")),
-    ("reservation", Needed, Field("reservation")),
+    ("partition p", Needed, Field(set::SLURM_PARTITION)),
+    ("account A", Needed, Field(set::SLURM_ACCOUNT)),
+    ("qos q", Needed, Field(set::SLURM_QOS)),
+    ("constraint C", Needed, Field(set::SLURM_CONSTRAINT)),
+    ("nodelist w", Needed, Field(set::SLURM_NODELIST)),
+    ("exclude x", Needed, Field(set::SLURM_EXCLUDE)),
+    ("reservation", Needed, Field(set::SLURM_RESERVATION)),
     ("output o", Needed, Stays(LOGS)),
     ("error e", Needed, Stays(LOGS)),
     ("open-mode", Needed, Stays(LOGS)),

@@ -3,7 +3,7 @@
 use super::options::{self, Meaning, ParsedOption};
 use super::{Script, amounts};
 use crate::codes::BAD_VALUE;
-use crate::field;
+use crate::field::{self, set};
 use khorovod_compiler::job::types::format_duration;
 use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::shell::is_name;
@@ -58,7 +58,7 @@ impl Script<'_, '_, '_> {
             Meaning::Name | Meaning::Field(_) if value.is_empty() => self.dropped(row, "it has no value"),
             Meaning::Name => {
                 let (verdict, how) = self.context.rename(&value, &option.as_written);
-                self.settle(row, verdict, "metadata.name", how);
+                self.settle(row, verdict, field::METADATA_NAME, how);
             }
             Meaning::Folder => self.folder(&value, row),
             Meaning::Export => self.export_option(&value, row),
@@ -71,7 +71,7 @@ impl Script<'_, '_, '_> {
                 );
             }
             Meaning::Hold => {
-                self.context.spec.put(field::SCHEDULING_SUSPEND, true, &option.as_written);
+                self.context.spec.put(set::SCHEDULING_SUSPEND, true, &option.as_written);
                 self.kept(row, field::SCHEDULING_SUSPEND, "");
             }
             Meaning::Signal => self.signal(&value, option, row),
@@ -90,12 +90,12 @@ impl Script<'_, '_, '_> {
                 self.array = Some((first, second, row));
                 self.array_limit = value.split_once('%').map(|(_, limit)| limit.to_owned());
             }
-            Meaning::Field(name) => {
-                if name == "nodelist" {
+            Meaning::Field(to) => {
+                if to.path == field::SLURM_NODELIST {
                     self.resources.hosts = amounts::hosts(&value);
                 }
-                self.context.spec.put(&format!("spec.slurm.{name}"), value, &option.as_written);
-                self.kept(row, &format!("spec.slurm.{name}"), "");
+                self.context.spec.put(to, value, &option.as_written);
+                self.kept(row, to.path, "");
             }
             Meaning::Stays(how) => {
                 let to = self.stays(option, step, row);
@@ -162,8 +162,8 @@ impl Script<'_, '_, '_> {
         };
         // `gracePeriod` is at most one hour.
         let period = format_duration(seconds.clamp(1, 3_600).into());
-        self.context.spec.put(field::LIFECYCLE_CHECKPOINT_SIGNAL, signal, &option.as_written);
-        self.context.spec.put(field::LIFECYCLE_CHECKPOINT_GRACE_PERIOD, period, &option.as_written);
+        self.context.spec.put(set::LIFECYCLE_CHECKPOINT_SIGNAL, signal, &option.as_written);
+        self.context.spec.put(set::LIFECYCLE_CHECKPOINT_GRACE_PERIOD, period, &option.as_written);
         let how = match value.split_once(':') {
             Some((flags, _)) if flags.contains(['B', 'b']) => {
                 "the ranks get the signal, not the script, and a program without a handler for it ends; in pods also before an eviction or another end of the run"
@@ -200,7 +200,7 @@ impl Script<'_, '_, '_> {
         }
         let scheme = ["docker://", "dockerd://", "docker:"].iter().find_map(|scheme| value.strip_prefix(scheme));
         self.image = Some(scheme.unwrap_or(value).replacen('#', "/", 1));
-        self.kept(row, &format!("spec.image {to}"), "");
+        self.kept(row, &format!("{} {to}", field::IMAGE), "");
     }
 
     /// Imports `--export`: `ALL,A=b` or `NONE`.

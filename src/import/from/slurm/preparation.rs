@@ -3,6 +3,7 @@
 
 use super::classify::{self, Kind};
 use super::known_programs::COPIES;
+use crate::option_table::has_word;
 use crate::shell_text::{first_word, first_words, is_assignment};
 use khorovod_compiler::shell::{self, Command, Joint};
 
@@ -78,7 +79,7 @@ pub fn before_program(line: &str) -> Option<Vec<&str>> {
     let (last, before) = statement.commands.split_last()?;
     let plain = |command: &Command| {
         let line = &line[command.span.clone()];
-        let copies = COPIES.contains(&first_word(line).as_str());
+        let copies = has_word(COPIES, &first_word(line));
         command.redirections.is_empty() && (prepares(line) || copies || matches!(classify::kind(line), Kind::Shows))
     };
     let starts = matches!(classify::kind(&line[last.span.clone()]), Kind::Launch(_) | Kind::Program);
@@ -89,32 +90,9 @@ pub fn before_program(line: &str) -> Option<Vec<&str>> {
 
 /// Whether a line only prepares the environment.
 pub fn prepares(line: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "source",
-        ".",
-        "conda",
-        "mamba",
-        "micromamba",
-        "spack",
-        "module",
-        "ml",
-        "export",
-        "unset",
-        "eval",
-        "ulimit",
-        "umask",
-        "cd",
-        "mkdir",
-        "mapfile",
-        "readarray",
-        "read",
-        "alias",
-        "shopt",
-        "declare",
-        "set",
-        "trap",
-    ];
-    WORDS.contains(&first_word(line).as_str()) || is_assignment(line)
+    const WORDS: &str = "source . conda mamba micromamba spack module ml export unset eval ulimit umask cd mkdir mapfile readarray \
+         read alias shopt declare set trap";
+    has_word(WORDS, &first_word(line)) || is_assignment(line)
 }
 
 #[cfg(test)]

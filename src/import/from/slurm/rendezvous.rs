@@ -2,7 +2,7 @@
 //!
 //! In the new job, torchrun starts such ranks, because it numbers them in the same way in pods and under Slurm.
 
-use crate::field;
+use crate::field::{self, set};
 use serde_json::Value as Json;
 
 use super::options_apply::SEES_ALL;
@@ -48,7 +48,7 @@ impl Script<'_, '_, '_> {
         self.by_agents = true;
         self.drop_meeting(&program);
         self.context.spec.put(
-            field::LAUNCHER_KIND,
+            set::LAUNCHER_KIND,
             "torchrun",
             "the ranks find each other by MASTER_ADDR; torchrun numbers them as srun did",
         );
@@ -62,13 +62,13 @@ impl Script<'_, '_, '_> {
             numbers.join(" ")
         );
         self.context.spec.put(
-            field::COMMAND,
+            set::COMMAND,
             command,
             "what each rank runs, with the numbers of torchrun under Slurm's names",
         );
         self.unbind();
         let how = "srun numbered the ranks; torchrun does so in pods as well as under Slurm";
-        self.changed(row, "spec.command spec.launcher.kind", how);
+        self.changed(row, field::COMMAND_AND_KIND, how);
     }
 
     /// Returns the WORLD_SIZE that the script sets, if it differs from the number of tasks. Then the program of each

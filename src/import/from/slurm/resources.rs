@@ -4,7 +4,7 @@ use super::amounts::{count, mebibytes, of_one, quantity, seconds};
 use super::options::{Meaning, ParsedOption};
 use super::requested::Resources;
 use crate::context::Context;
-use crate::field;
+use crate::field::{self, set};
 use crate::field_outcomes::Verdict;
 use crate::launch::World;
 use khorovod_compiler::job::types::format_duration;
@@ -56,7 +56,7 @@ impl Resources {
             Meaning::Time => {
                 self.time = seconds(value)?;
                 match self.time {
-                    Some(_) => Ok((Verdict::Kept, "spec.slurm.time spec.lifecycle.deadline", "")),
+                    Some(_) => Ok((Verdict::Kept, field::TIME_AND_DEADLINE, "")),
                     None => Ok((Verdict::Kept, "", "no limit is the default")),
                 }
             }
@@ -212,11 +212,11 @@ impl Resources {
         let by_cpu = self.mem_per_cpu.map(|mem| mem * u64::from(cpus.unwrap_or(tasks)));
         let by_gpus = self.mem_per_gpu.map(|mem| mem * u64::from(gpus.max(1)));
         if gpus > 0 {
-            context.spec.put(field::WORKERS_GPUS, gpus, "GPUs per node");
+            context.spec.put(set::WORKERS_GPUS, gpus, "GPUs per node");
         }
         if let Some(cpus) = cpus {
             context.spec.put(
-                field::WORKERS_CPU,
+                set::WORKERS_CPU,
                 cpus.to_string(),
                 if by_task.is_some() {
                     "--cpus-per-task times the tasks per node"
@@ -226,18 +226,18 @@ impl Resources {
             );
         }
         if let Some(memory) = self.mem.or(by_cpu).or(by_gpus) {
-            context.spec.put(field::WORKERS_MEMORY, quantity(memory), "memory per node");
+            context.spec.put(set::WORKERS_MEMORY, quantity(memory), "memory per node");
         }
         if let Some(tmp) = self.tmp {
-            context.spec.put(field::WORKERS_EPHEMERAL_STORAGE, quantity(tmp), "--tmp");
+            context.spec.put(set::WORKERS_EPHEMERAL_STORAGE, quantity(tmp), "--tmp");
         }
         if let Some(gres) = &self.gres {
-            context.spec.put(field::SLURM_GRES, gres.as_str(), "");
+            context.spec.put(set::SLURM_GRES, gres.as_str(), "");
         }
         if let Some(time) = self.time {
-            context.spec.put(field::SLURM_TIME, format_duration(time), "");
+            context.spec.put(set::SLURM_TIME, format_duration(time), "");
             context.spec.put(
-                field::LIFECYCLE_DEADLINE,
+                set::LIFECYCLE_DEADLINE,
                 format_duration(time),
                 "on Kubernetes; it includes the wait for workers",
             );
@@ -246,13 +246,13 @@ impl Resources {
 
     /// Sets the number of workers from the number of nodes, and the ranks per worker from the number of tasks per node.
     pub fn put_workers(&self, context: &mut Context<'_>) {
-        context.spec.put(field::WORKERS_REPLICAS, self.nodes(), "nodes");
+        context.spec.put(set::WORKERS_REPLICAS, self.nodes(), "nodes");
         self.put_slots(context);
     }
 
     pub fn put_slots(&self, context: &mut Context<'_>) {
         if self.tasks() != self.gpus_of_node().max(1) && !self.shares() {
-            context.spec.put(field::WORKERS_SLOTS_PER_WORKER, self.tasks(), "tasks per node");
+            context.spec.put(set::WORKERS_SLOTS_PER_WORKER, self.tasks(), "tasks per node");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Reports variables that the command of the ranks uses and that only Slurm or the configuration of a Slurm cluster
 //! sets, because pods do not have them.
 
-use crate::field;
+use crate::field::{self, set};
 use serde_json::{Value as Json, json};
 
 use super::rendezvous::{MEETING, NUMBERS};
@@ -114,8 +114,9 @@ impl Script<'_, '_, '_> {
     pub fn report_repeated_expansions(&mut self, line: &str, span: Span) {
         let spec = &self.context.spec;
         let Some(command) = spec.get(field::COMMAND).and_then(Json::as_str) else { return };
-        let number = |field: &str| spec.get(&format!("spec.workers.{field}")).and_then(Json::as_u64);
-        let ranks = number("replicas").unwrap_or(1) * number("slotsPerWorker").or(number("gpus")).unwrap_or(1);
+        let number = |path: &str| spec.get(path).and_then(Json::as_u64);
+        let slots = number(field::WORKERS_SLOTS_PER_WORKER).or(number(field::WORKERS_GPUS)).unwrap_or(1);
+        let ranks = number(field::WORKERS_REPLICAS).unwrap_or(1) * slots;
         // With the launcher `shell` or with a single rank, the expansions still run only once.
         if ranks < 2 || spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell") {
             return;
@@ -174,7 +175,7 @@ impl Script<'_, '_, '_> {
             Some(options) => format!("the first value of --array; the others: {options}"),
             None => "the only value of --array".to_owned(),
         };
-        self.context.spec.put_key(field::ENV, ARRAY_INDEX, first, &comment);
+        self.context.spec.put_key(set::ENV, ARRAY_INDEX, first, &comment);
         if shell_text::first_use(self.text, ARRAY_INDEX).is_some() {
             let row = self.named(ARRAY_INDEX);
             self.changed(row, field::ENV, "the first value of --array");
@@ -231,7 +232,7 @@ impl Script<'_, '_, '_> {
             self.changed(row, field::COMMAND, "in pods, the first worker's name");
         }
         if !lines.is_empty() {
-            self.context.spec.put(field::COMMAND, format!("export {}\n{command}", lines.join(" ")), "");
+            self.context.spec.put(set::COMMAND, format!("export {}\n{command}", lines.join(" ")), "");
         }
     }
 

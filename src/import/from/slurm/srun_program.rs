@@ -1,24 +1,15 @@
 //! Recognises the kind of a program that srun starts: whether it runs in a container, starts more processes itself, or
 //! finds its rank by Slurm's variables.
 
+use crate::option_table::has_word;
 use crate::shell_text::{Hidden, first_words};
 use khorovod_compiler::shell::words;
 
 /// Returns the container runtime that a line begins with.
 pub fn container(line: &str) -> Option<&str> {
-    let first = line.split_whitespace().next()?;
-    [
-        "apptainer",
-        "singularity",
-        "apptainer_wrapper",
-        "singularity_wrapper",
-        "shifter",
-        "podman-hpc",
-        "charliecloud",
-        "ch-run",
-    ]
-    .contains(&first)
-    .then_some(first)
+    const RUNTIMES: &str =
+        "apptainer singularity apptainer_wrapper singularity_wrapper shifter podman-hpc charliecloud ch-run";
+    line.split_whitespace().next().filter(|first| has_word(RUNTIMES, first))
 }
 
 /// Whether a program starts further processes on every node.
@@ -47,23 +38,9 @@ pub struct Wrap {
 
 /// Removes the words of a container runtime from a line.
 pub fn unwrapped(line: &str) -> (Option<Wrap>, String) {
-    const VALUED: &[&str] = &[
-        "-B",
-        "--bind",
-        "--env",
-        "--env-file",
-        "-H",
-        "--home",
-        "--pwd",
-        "--overlay",
-        "--mount",
-        "-W",
-        "--workdir",
-        "-S",
-        "--scratch",
-        "--security",
-    ];
-    const SHIFTER: &[&str] = &["-V", "--volume", "-e", "--env", "--env-file", "-w", "--workdir"];
+    const VALUED: &str =
+        "-B --bind --env --env-file -H --home --pwd --overlay --mount -W --workdir -S --scratch --security";
+    const SHIFTER: &str = "-V --volume -e --env --env-file -w --workdir";
     let hidden = Hidden::of(line);
     let Some(words) = words(&hidden.text) else { return (None, line.to_owned()) };
     let text = |at: usize| words.get(at).map(|word| word.text.as_str());
@@ -77,7 +54,7 @@ pub fn unwrapped(line: &str) -> (Option<Wrap>, String) {
     let mut image = None;
     while let Some(word) = text(at).filter(|word| word.starts_with('-')) {
         image = image.or(word.strip_prefix("--image=").map(|name| name.trim_start_matches("docker:")));
-        at += if valued.contains(&word) { 2 } else { 1 };
+        at += if has_word(valued, word) { 2 } else { 1 };
     }
     let Some(program) = words.get(at + named) else { return (None, line.to_owned()) };
     image = image.or(if named == 1 { words[at].text.strip_prefix("docker://") } else { None });

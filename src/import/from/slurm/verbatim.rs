@@ -4,7 +4,7 @@
 use super::classify::{self, Kind};
 use super::script;
 use super::{Script, preparation};
-use crate::field;
+use crate::field::{self, set};
 use crate::launch::options::names_launcher;
 use crate::secrets;
 
@@ -24,7 +24,7 @@ impl Script<'_, '_, '_> {
             true => "the single rank runs the whole script, because Slurm gave it one task on one node".to_owned(),
             false => format!("the launcher runs the whole script once, because {why}"),
         };
-        let to = if ranks { field::COMMAND } else { "spec.command spec.launcher" };
+        let to = if ranks { field::COMMAND } else { field::COMMAND_AND_LAUNCHER };
         let (mut body, mut kept, mut first, mut is_reported) = (Vec::new(), Vec::new(), true, false);
         self.is_verbatim = true;
         body.extend(self.flags(true));
@@ -75,12 +75,12 @@ impl Script<'_, '_, '_> {
         self.setup.retain(|line| line.folder.is_none() && (kept.contains(&line.row) || !of_script(line.row)));
         if !ranks {
             self.modules.clear();
-            self.context.spec.put(field::LAUNCHER_KIND, "shell", &how);
+            self.context.spec.put(set::LAUNCHER_KIND, "shell", &how);
         }
         self.resources.put(self.context, 0);
         self.resources.put_workers(self.context);
         self.context.spec.put(
-            field::COMMAND,
+            set::COMMAND,
             body,
             if ranks { "the script, which one rank runs" } else { "the script, which the launcher runs" },
         );
@@ -94,7 +94,7 @@ impl Script<'_, '_, '_> {
         (self.resources, self.nodes, self.tasks) = (before.resources, before.nodes, before.tasks);
         self.steps.clear();
         self.mpi = None;
-        self.context.spec.take(field::SLURM_WRAP);
+        self.context.spec.take(set::SLURM_WRAP);
         self.outcomes.truncate(before.outcomes);
         for row in before.rows..self.context.outcomes.next_row() {
             self.changed(row, field::COMMAND, "it is in the script");

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::context::{Context, text};
-use crate::field;
+use crate::field::{self, set};
 use khorovod_compiler::yaml::Node;
 
 /// Imports the dataset and the model, which Trainer writes to these folders.
@@ -56,6 +56,6 @@ fn download(context: &mut Context<'_>, node: &Node, name: &str, path: &str) {
         context.changed(node, field::STORAGE, how);
     }
     let from = context.outcomes.path(place).to_owned();
-    context.spec.push(field::STORAGE, json!({"name": name, "mountPath": path, "s3": s3}), &from);
+    context.spec.push(set::STORAGE, json!({"name": name, "mountPath": path, "s3": s3}), &from);
     context.changed(place, field::STORAGE, "each worker downloads it before the training");
 }

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::runtime::Runtime;
 use crate::context::{Context, text};
-use crate::field;
+use crate::field::{Field, set};
 use crate::from::each_pod::{self, Pods};
 use crate::from::job_set;
 use khorovod_compiler::yaml::Node;
@@ -21,9 +21,9 @@ pub fn read(context: &mut Context<'_>, spec: Option<&Node>, runtime: &Runtime<'_
         }
         let Some(template) = patch.get("trainingRuntimeSpec").and_then(|spec| spec.get("template")) else { continue };
         if let Some(metadata) = template.get("metadata") {
-            for key in ["labels", "annotations"] {
+            for (key, to) in [("labels", set::METADATA_LABELS), ("annotations", set::METADATA_ANNOTATIONS)] {
                 if let Some(node) = metadata.get(key) {
-                    of_job(context, node, &format!("metadata.{key}"));
+                    of_job(context, node, to);
                 }
             }
         }
@@ -75,8 +75,8 @@ fn fragment(
         };
         return template.into_iter().for_each(|node| context.lose(node, why));
     }
-    let merged = [field::PLACEMENT_NODE_SELECTOR, field::PLACEMENT_TOLERATIONS];
-    let before = merged.map(|path| context.spec.get(path).cloned());
+    let merged = [set::PLACEMENT_NODE_SELECTOR, set::PLACEMENT_TOLERATIONS];
+    let before = merged.map(|field| context.spec.get(field.path).cloned());
     let containers = pod.and_then(|pod| pod.get("containers")).map_or(&[][..], Node::items);
     let is_main = |container: &&Node| container.get("name").and_then(text).as_deref() == Some("node");
     let pods = Pods { name: super::NAME, template, pod, container: containers.iter().find(is_main) };
@@ -89,20 +89,20 @@ fn fragment(
     }
     each_pod::template(context, &pods);
     // Trainer adds these to those of the runtime.
-    for (path, before) in merged.into_iter().zip(before) {
+    for (field, before) in merged.into_iter().zip(before) {
         let Some((before, after)) =
-            before.zip(context.spec.get(path).cloned()).filter(|(before, after)| before != after)
+            before.zip(context.spec.get(field.path).cloned()).filter(|(before, after)| before != after)
         else {
             continue;
         };
         match (before, after) {
             (Json::Object(mut all), Json::Object(more)) => {
                 all.extend(more);
-                context.spec.put(path, all, "");
+                context.spec.put(field, all, "");
             }
             (Json::Array(mut all), Json::Array(more)) => {
                 all.extend(more);
-                context.spec.put(path, all, "");
+                context.spec.put(field, all, "");
             }
             _ => {}
         }
@@ -110,10 +110,10 @@ fn fragment(
 }
 
 /// Imports labels or annotations of the whole job.
-pub fn of_job(context: &mut Context<'_>, node: &Node, to: &str) {
+pub fn of_job(context: &mut Context<'_>, node: &Node, to: Field<Json>) {
     for entry in node.entries() {
         let Some(value) = context.text(&entry.value) else { continue };
         context.spec.put_key(to, &entry.key, value, "");
-        context.kept(&entry.value, to);
+        context.kept(&entry.value, to.path);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::pods;
 use crate::context::{Context, text};
-use crate::field;
+use crate::field::{self, set};
 use crate::from::each_pod::Pods;
 use crate::from::job_set::{self, Role};
 use crate::manifest::OTHER_DOCUMENTS;
@@ -116,8 +116,8 @@ impl<'n> Runtime<'n> {
         if let Some(policy) = self.field("mlPolicy") {
             let implementation = policy.get("mpi").and_then(|mpi| mpi.get("mpiImplementation"));
             match implementation.and_then(|node| Some((node, text(node)?.to_ascii_lowercase()))) {
-                Some((node, name)) if name == "intel" => context.keep(node, field::LAUNCHER_MPI, "intelmpi"),
-                Some((node, name)) if name == "mpich" => context.keep(node, field::LAUNCHER_MPI, "mpich"),
+                Some((node, name)) if name == "intel" => context.keep(node, set::LAUNCHER_MPI, "intelmpi"),
+                Some((node, name)) if name == "mpich" => context.keep(node, set::LAUNCHER_MPI, "mpich"),
                 _ => {}
             }
             context.needless(policy, "khorovod starts the ranks itself");
@@ -171,6 +171,6 @@ pub fn gang(context: &mut Context<'_>, policy: &Node) {
                     .lose(&entry.value, "spec.scheduling has no such field: set it in the PodGroup with spec.patches"),
             }
         }
-        context.keep(value, field::SCHEDULING_GANG, key.as_str());
+        context.keep(value, set::SCHEDULING_GANG, key.as_str());
     }
 }
