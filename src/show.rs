@@ -24,7 +24,7 @@ use crate::problem::{Problem, Problems, Severity, Sources, Span, count};
 pub use clean::{clean, clean_line};
 pub use dedup::distinct;
 pub use diff::text as diff;
-pub use explain::{codes, explain};
+pub use explain::{codes, derived_default, explain, targets_without};
 pub use github::text as github;
 pub use import::{count as import_count, document as import_json, text as import};
 pub use json::text as json;

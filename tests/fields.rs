@@ -124,7 +124,7 @@ impl Page<'_> {
             let parts: Vec<(String, String)> = shapes
                 .map(|(shape, list)| (shape, format!("{prefix}{key}{}", if list { "[]" } else { named })))
                 .collect();
-            self.row(shape, key, field, parts.first().map(|(_, path)| path.as_str()));
+            self.row(shape, &prefix, key, field, parts.first().map(|(_, path)| path.as_str()));
             below.extend(parts);
         }
         for (shape, path) in below {
@@ -133,14 +133,14 @@ impl Page<'_> {
     }
 
     /// Writes one field; `below` is the heading of its nested map.
-    fn row(&mut self, shape: &Json, key: &str, field: &Json, below: Option<&str>) {
+    fn row(&mut self, shape: &Json, prefix: &str, key: &str, field: &Json, below: Option<&str>) {
         let required = shape["required"].as_array().is_some_and(|keys| keys.iter().any(|other| other == key));
-        let default = match field.get("default") {
+        let (mut meaning, rule) = khorovod::show::derived_default(field["description"].as_str().unwrap());
+        let default = match (field.get("default"), rule) {
             _ if required => "**required**".to_owned(),
-            Some(value) => code(value),
-            None => String::new(),
+            (Some(value), _) => code(value),
+            (None, rule) => rule.unwrap_or("–").replace('|', "\\|"),
         };
-        let mut meaning = field["description"].as_str().unwrap().to_owned();
         if let (Some(words), Some(texts)) = (field["enum"].as_array(), field["markdownEnumDescriptions"].as_array()) {
             for (word, text) in words.iter().zip(texts) {
                 let _ = write!(meaning, "<br>{}: {}", code(word), text.as_str().unwrap());
@@ -158,6 +158,10 @@ impl Page<'_> {
         let examples: Vec<String> = field["examples"].as_array().into_iter().flatten().map(quoted).collect();
         if !examples.is_empty() {
             let _ = write!(meaning, "<br>Example: {}", examples.join(" or "));
+        }
+        for (label, targets) in khorovod::show::targets_without(&format!("{prefix}{key}")) {
+            let word = if label == "refused" { "Refused" } else { "No effect" };
+            let _ = write!(meaning, "<br>{word} {}.", targets.replace("--target", "`--target`"));
         }
         let mut takes = takes(field);
         if let (Some(path), Some(at)) = (below, takes.rfind("map")) {
@@ -215,6 +219,39 @@ fn keys(schema: &Json) -> impl Iterator<Item = (&String, &Map<String, Json>)> {
     shapes.filter_map(|(name, shape)| Some((name, shape["properties"].as_object()?)))
 }
 
+/// The table of the fields that a target refuses, or that have no effect with it.
+fn targets_table() -> String {
+    use khorovod::targets::{ALL, exceptions};
+
+    let others: Vec<&str> = ALL.iter().map(|target| target.name()).collect();
+    let names: Vec<String> = others.iter().map(|name| format!("`{name}`")).collect();
+    let mut text = format!(
+        "## Fields that a target refuses\n\n✗ means that khorovod reports [target-cannot](problems.md#target-cannot), and – that the field \
+         has no effect.\nAn empty cell means that the target supports the field, as it supports every field that is not in this \
+         table.\n[Targets](targets.md#supported-fields) describes what becomes of each field.\n\n| Field | {} |\n|---|{}\n",
+        names.join(" | "),
+        "---|".repeat(names.len())
+    );
+    let mut fields: Vec<&str> =
+        ALL.iter().flat_map(|target| target.facts().exceptions).map(|exception| exception.field).collect();
+    fields.sort_unstable();
+    fields.dedup();
+    for field in fields {
+        let found = exceptions(field);
+        let cell = |name: &&str| {
+            let own = found.iter().find(|(target, exception)| target == name && exception.field == field);
+            own.map_or(String::new(), |(_, exception)| match (exception.is_refused, exception.condition) {
+                (false, _) => "–".to_owned(),
+                (true, "") => "✗".to_owned(),
+                (true, condition) => format!("✗ {condition}"),
+            })
+        };
+        let cells: Vec<String> = others.iter().map(cell).collect();
+        let _ = writeln!(text, "| `{field}` | {} |", cells.join(" | "));
+    }
+    text + "\n"
+}
+
 /// Appends the tables of a kind of document to a page.
 fn tables(text: String, root: &Json, kind: &str, heading: &str) -> String {
     let mut page = Page { root, text, seen: Vec::new() };
@@ -233,7 +270,7 @@ fn the_page_has_every_field() {
     let start = "# Fields\n\n<!-- Generated from the code by `make bless`. -->\n\n\
                  Every field of a TrainingJob, and of a file of [expectations](#the-file-of-expectations). `khorovod explain\n\
                  workers.shm` prints the same text, and `khorovod schema` prints a JSON Schema for editors. [spec.md](spec.md)\n\
-                 describes the fields by task. If the default of a field is empty, the field is not set unless you set it.\n\
+                 describes the fields by task. If the default of a field is `–`, khorovod sets nothing without the field.\n\
                  \n\
                  ## Words\n\n\
                  | Word | Meaning | In Slurm |\n|---|---|---|\n\
@@ -249,14 +286,15 @@ fn the_page_has_every_field() {
                  `h`, `m` and `s`; a number without a unit is an error.\n\
                  - A quantity is a number as Kubernetes writes it: `32` or `500m` (thousandths) for CPUs, `64Gi` or `500Mi` for\n  \
                  sizes. `Gi` counts in powers of 1024 and `G` in powers of 1000. A size without a unit is in bytes.\n\
-                 \n\
-                 ## Changes\n\n\
+                 \n";
+    let changes = "## Changes\n\n\
                  If you change a field and apply the job again, a new run starts and ends the one before, except for the fields in\n\
                  this list, which change while the run continues; a claim may also get a larger `size`. The list is for the target\n\
                  `plain`. Some jobs allow more, such as `lifecycle.retries`, which starts a new run only with an elastic torchrun:\n\
                  `khorovod plan --against OLD` and `khorovod diff` print what a change does to your job.\n\n";
+    let start = start.to_owned() + &targets_table();
     let in_place = in_place::fields().into_iter().map(|path| format!("- `{path}`\n"));
-    let start = start.to_owned() + &in_place.collect::<String>();
+    let start = start + changes + &in_place.collect::<String>();
     let text = tables(start, &khorovod::schema(), "TrainingJob", "The document");
     let text = tables(text, &khorovod::expectations_schema(), "Expectations", "The file of expectations");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/fields.md");

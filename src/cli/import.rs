@@ -26,14 +26,16 @@ use super::{Failure, Outcome, environment, input, output};
     khorovod import ffdl --report json manifest.yml 2> report.json > job.yaml\n\n\
     The job goes to standard output. A report of what became of each field goes to\n\
     standard error: kept, changed (the spec expresses it in another way), dropped\n\
-    (not needed), or lost (see the note). Secrets that the old file contains become\n\
-    separate documents after the job, or go into the file of --secrets.")]
+    (not needed), or lost (see the note). A note that begins with \"check\" is about a\n\
+    value that may be wrong in pods. With --strict, the exit code is 1 if a field is\n\
+    lost, and no job is printed. Secrets that the old file contains become separate\n\
+    documents after the job, or go into the file of --secrets.")]
 pub struct Args {
     /// The system that the files are for
     #[arg(value_name = "SYSTEM", value_parser = systems())]
     system: System,
     /// The file of that system; of a chart several, of which later ones override earlier ones; `-` is
-    /// standard input
+    /// standard input. Default: standard input
     #[arg(value_name = "FILE")]
     words: Vec<PathBuf>,
     /// Read FILE, as if it were named without -f (repeatable)
@@ -43,13 +45,14 @@ pub struct Args {
     /// the system
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The job's namespace
+    /// The job's namespace. Default: that of the file, if it names one
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
-    /// The image, if the file contains no image or you want another one
+    /// The image, if the file contains no image or you want another one. Default: that of the file, else a
+    /// placeholder that you must replace
     #[arg(long, value_name = "IMAGE")]
     image: Option<String>,
-    /// The launch command, if you typed it by hand in a pod or a login shell
+    /// The launch command, if you typed it by hand in a pod or a login shell. Default: that of the file
     #[arg(long, value_name = "LINE")]
     command: Option<String>,
     /// Set a value of the old file, as `helm --set` does; it is not a field of the spec (repeatable)
@@ -61,10 +64,11 @@ pub struct Args {
     /// Print the job as yaml (the default), or write it to FILE
     #[arg(short, long, value_name = "yaml|FILE", value_parser = Destination::<Yaml>::parser())]
     output: Option<Destination<Yaml>>,
-    /// Write Secrets to FILE, which only you can read
+    /// Write Secrets to FILE, which only you can read. Default: they follow the job
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
-    /// Fail if a field is lost
+    /// Exit with 1 and print no job if a field is lost. Kept, changed and dropped fields do not count, and
+    /// neither do warnings. Default: the exit code is 0, whatever the outcomes are
     #[arg(long)]
     strict: bool,
 }
@@ -111,7 +115,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     }
     let lost = show::import_count(&imported, "lost");
     if args.strict && lost > 0 {
-        screen.error(&format!("{} lost, and --strict allows none", count(lost as u64, "field")));
+        screen.error(&format!("{} lost, so --strict prints no job", count(lost as u64, "field")));
         return Err(Failure::Problems);
     }
     write(&imported, output.as_deref(), args.secrets.as_deref())?;

@@ -43,7 +43,7 @@ const LESSONS: &[Lesson] = &[
     khorovod init mnist --gpu\n  \
     khorovod init hello --cpu -o yaml | khorovod render | kubectl apply -f -")]
 pub struct Args {
-    /// The job's name
+    /// The job's name. Default: that of the example
     #[arg(value_parser = job_name)]
     name: Option<String>,
     #[command(flatten)]

@@ -65,13 +65,13 @@ pub struct Settings {
     /// overrides overlays)
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
-    /// The namespace of the jobs; overrides metadata.namespace
+    /// The namespace of the jobs. Default: metadata.namespace of each job
     #[arg(short, long, value_name = "NAME")]
     pub namespace: Option<String>,
     /// The Kubernetes version of the cluster, such as 1.34
     #[arg(long, value_name = "VERSION", default_value_t)]
     pub kube_version: KubeVersion,
-    /// The target: plain objects (the default), or the input of an operator or another scheduler
+    /// The target: plain objects, or the input of an operator or another scheduler. Default: plain
     #[arg(long = "target", value_name = "TARGET", value_parser = target())]
     pub given_target: Option<&'static dyn Target>,
     /// Require what FILE expects of each job by itself, for example at most 64 GPUs (repeatable)
@@ -80,7 +80,8 @@ pub struct Settings {
     /// Treat warnings as errors
     #[arg(long)]
     pub strict: bool,
-    /// Derive ssh keys from the 32 bytes in FILE (raw, hex or base64)
+    /// Derive ssh keys from the 32 bytes in FILE (raw, hex or base64). Default: KHOROVOD_SSH_SEED, else your
+    /// seed in ~/.local/state/khorovod
     #[arg(long, value_name = "FILE", conflicts_with = "no_keys")]
     pub ssh_seed: Option<PathBuf>,
     /// Leave out the ssh Secret, which you create with `khorovod keygen`. Set ssh.secretName to its name,

@@ -16,10 +16,10 @@ pub struct Args {
     /// The Secret's name
     #[arg(value_parser = name)]
     name: String,
-    /// Its namespace
+    /// Its namespace. Default: that of the context when you apply it
     #[arg(short, long, value_name = "NAME", value_parser = name)]
     namespace: Option<String>,
-    /// Derive the keys from the 32 bytes in FILE (raw, hex or base64)
+    /// Derive the keys from the 32 bytes in FILE (raw, hex or base64). Default: KHOROVOD_SSH_SEED, else new keys
     #[arg(long, value_name = "FILE")]
     ssh_seed: Option<PathBuf>,
     /// Print yaml (the default), or write to FILE, which only its owner can read

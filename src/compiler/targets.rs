@@ -21,7 +21,7 @@ use std::panic::RefUnwindSafe;
 use std::str::FromStr;
 
 use crate::job::Case;
-use crate::job::target::Facts;
+use crate::job::target::{Exception, Facts};
 use crate::kubernetes::{self, Object};
 use crate::plan::Plan;
 use crate::pods::File;
@@ -115,6 +115,18 @@ impl fmt::Display for UnknownTarget {
 }
 
 impl std::error::Error for UnknownTarget {}
+
+/// The exceptions of each target for a field or for a map that contains it. `path` is a path as in [`Exception`], or begins with
+/// `spec`.
+pub fn exceptions(path: &str) -> Vec<(&'static str, &'static Exception)> {
+    let path = path.strip_prefix("spec.").unwrap_or(path).replace("[]", "").replace("workers.groups.", "workers.");
+    let applies = |field: &str| path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let of_target = |target: &&'static dyn Target| {
+        let all = target.facts().exceptions.iter().filter(|exception| applies(exception.field));
+        all.map(|exception| (target.name(), exception)).collect::<Vec<_>>()
+    };
+    ALL.iter().flat_map(of_target).collect()
+}
 
 /// The problem codes of the targets.
 pub fn codes() -> impl Iterator<Item = &'static Explained> {

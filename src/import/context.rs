@@ -4,6 +4,7 @@ use crate::field::{self, Field, set};
 use serde_json::{Map, Value as Json, json};
 
 use crate::api::{Options, System};
+use crate::checks;
 use crate::codes::BAD_VALUE;
 use crate::field_outcomes::{FieldOutcomes, Row, Verdict};
 use crate::spec_builder::SpecBuilder;
@@ -250,6 +251,8 @@ impl<'o> Context<'o> {
                 "the same as the default, which the job leaves out".clone_into(&mut row.note);
             }
         }
+        let kept = rows.iter_mut().filter(|row| row.verdict == Some(Verdict::Kept));
+        kept.for_each(|row| checks::add_note(row, &self.spec));
         (self.spec.text(&head), secrets, rows)
     }
 

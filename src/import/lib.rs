@@ -10,6 +10,7 @@
 
 mod api;
 mod blame;
+mod checks;
 mod codes;
 mod context;
 mod detect;

@@ -185,8 +185,11 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
     let words = |key: &str| all.iter().find_map(|part| part[key].as_str());
     let mut text = format!("{path}\n");
     // A description begins with the title.
+    let mut derived = None;
     if let Some(about) = words("description").or_else(|| words("title")) {
-        let _ = write!(text, "\n{}\n", paragraphs(about));
+        let (plain, rule) = derived_default(about);
+        derived = rule.map(str::to_owned);
+        let _ = write!(text, "\n{}\n", paragraphs(&plain));
         // The description of a map may begin with the same sentence and continue with more. Only the continuation is
         // printed.
         let (first, _) = about.split_once(". ").unwrap_or((about.trim_end_matches('.'), ""));
@@ -211,12 +214,13 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
                 .find_map(|part| part["enum"].as_array())
                 .map(|values| list(values)),
         ),
-        ("default", all.iter().find_map(|part| part.get("default")).map(plain)),
+        ("default", field.get("default").map(plain).or(derived)),
         ("minimum", bound("minimum")),
         ("maximum", bound("maximum")),
         ("examples", all.iter().find_map(|part| part["examples"].as_array()).map(|values| examples(values))),
     ];
-    let takes = takes.into_iter().filter_map(|(label, value)| Some((label.to_owned(), value?))).collect();
+    let takes = takes.into_iter().filter_map(|(label, value)| Some((label, value?)));
+    let takes = takes.chain(targets_without(path)).map(|(label, value)| (label.to_owned(), value)).collect();
     let choice = all.iter().find(|part| part["markdownEnumDescriptions"].is_array());
     let column = |key: &str| choice.and_then(|part| part[key].as_array()).into_iter().flatten().map(plain);
     let choices = column("enum").zip(column("markdownEnumDescriptions")).collect();
@@ -230,6 +234,38 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
         }
     }
     text
+}
+
+/// Splits the rule of a derived default from the text of a field: the sentence that starts with `Default: `. The result is the
+/// text without this sentence, and the rule.
+pub fn derived_default(text: &str) -> (String, Option<&str>) {
+    const START: &str = "Default: ";
+    let Some(at) = text.find(START) else { return (text.to_owned(), None) };
+    let (before, rest) = (text[..at].trim_end(), &text[at + START.len()..]);
+    let (rule, after) = rest.split_once(". ").unwrap_or((rest.trim_end_matches('.'), ""));
+    (format!("{before} {after}").trim().to_owned(), Some(rule))
+}
+
+/// The targets that refuse a field, and those with which it has no effect: `("refused", "mpijob, jobset, if above 0")`.
+pub fn targets_without(path: &str) -> Vec<(&'static str, String)> {
+    let mut rows: Vec<(&'static str, Vec<(&str, Vec<&str>)>)> = vec![("refused", Vec::new()), ("ignored", Vec::new())];
+    for (target, exception) in crate::targets::exceptions(path) {
+        let (_, groups) = &mut rows[usize::from(!exception.is_refused)];
+        match groups.iter_mut().find(|(condition, _)| *condition == exception.condition) {
+            Some((_, targets)) => targets.push(target),
+            None => groups.push((exception.condition, vec![target])),
+        }
+    }
+    let text = |(condition, targets): &(&str, Vec<&str>)| {
+        let names = targets.join(", ");
+        if condition.is_empty() { names } else { format!("{names}, {condition}") }
+    };
+    let rows = rows.into_iter().filter(|(_, groups)| !groups.is_empty());
+    rows.map(|(label, groups)| {
+        let groups: Vec<String> = groups.iter().map(text).collect();
+        (label, format!("with --target {}", groups.join("; ")))
+    })
+    .collect()
 }
 
 /// The types of texts and numbers with a unit, and how they are written. docs/fields.md has the same list.

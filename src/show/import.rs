@@ -31,7 +31,12 @@ pub fn text(imported: &Imported) -> String {
         // Writing to a string never fails.
         let _ = writeln!(page, "{}", clean_line(line.trim_end()));
     }
-    let count = |verdict| format!("{} {verdict}", rows.iter().filter(|(field, _)| field.verdict == verdict).count());
+    let of = |verdict| rows.iter().filter(move |(field, _)| field.verdict == verdict);
+    let count = |verdict| {
+        let to_check = of(verdict).filter(|(field, _)| field.note.starts_with("check: ")).count();
+        let note = if to_check > 0 { format!(" ({to_check} to check)") } else { String::new() };
+        format!("{} {verdict}{note}", of(verdict).count())
+    };
     let _ = writeln!(page, "{}", ["kept", "changed", "dropped", "lost"].map(count).join(", "));
     page
 }

@@ -21,10 +21,10 @@ use crate::cli::{Failure, environment};
 #[derive(Debug, Clone, clap::Args)]
 #[group(skip)]
 pub struct Connection {
-    /// The context of the kubeconfig to use, for kubectl
+    /// The context of the kubeconfig, for kubectl. Default: the current one
     #[arg(long, value_name = "NAME", help_heading = "Cluster options")]
     pub context: Option<String>,
-    /// The kubeconfig to use, for kubectl
+    /// The kubeconfig, for kubectl. Default: that of kubectl
     #[arg(long, value_name = "FILE", help_heading = "Cluster options")]
     pub kubeconfig: Option<PathBuf>,
 }

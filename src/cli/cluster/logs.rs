@@ -51,16 +51,16 @@ pub struct Args {
     /// Continue until the run has ended, also with pods that start later
     #[arg(short, long)]
     follow: bool,
-    /// Print only the last N lines of each pod
+    /// Print only the last N lines of each pod. Default: all lines
     #[arg(long, value_name = "N")]
     tail: Option<u64>,
-    /// Print only lines that are not older than TIME, such as 10m
+    /// Print only lines that are not older than TIME, such as 10m. Default: all lines
     #[arg(long, value_name = "TIME", value_parser = super::wait::duration)]
     since: Option<Duration>,
     /// Print the time of each line
     #[arg(long)]
     timestamps: bool,
-    /// The run whose logs to print, if not the current one
+    /// The run whose logs to print. Default: the current one
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
 }

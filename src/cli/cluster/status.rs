@@ -30,7 +30,7 @@ const LIVE_LINES: u32 = 100;
 pub struct Args {
     #[command(flatten)]
     which: Which,
-    /// The run to describe, if not the current one
+    /// The run to describe. Default: the current one
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
     /// How many lines of the log to print

@@ -1,12 +1,12 @@
 //! JobSet: one Job for the launcher and one Job per group of workers, or one Indexed Job. The JobSet succeeds or fails with the
 //! Job that launches, and then stops the other Jobs, so the launcher needs no permission to do so.
 
-use super::Target;
 use super::refusal::{
     refuse_growth, refuse_keep_workers, refuse_native_gang, refuse_spares, refuse_worker_claims, report,
 };
+use super::{Target, refusal};
 use crate::job::Case;
-use crate::job::target::{Facts, JOB_POD, NameParts};
+use crate::job::target::{Facts, JOB_POD, NameParts, SLURM_SECTION};
 use crate::problem::Problem;
 use crate::report::Description;
 use serde_json::{Value as Json, json};
@@ -32,6 +32,16 @@ static FACTS: Facts = Facts {
     api_group: "jobset.x-k8s.io",
     workload_kinds: &[("JobSet", &["suspend", "ttlSecondsAfterFinished"])],
     longest_suffix,
+    exceptions: &[
+        SLURM_SECTION,
+        refusal::WORKER_CLAIMS,
+        refusal::KEEP_WORKERS,
+        refusal::SPARES,
+        refusal::NATIVE_GANG,
+        refusal::GROWTH,
+        refusal::RANK_ORDER,
+        refusal::LOST_TIMEOUT,
+    ],
     ..Facts::COMMON
 };
 

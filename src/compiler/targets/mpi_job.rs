@@ -1,9 +1,9 @@
 //! MPIJob (v2beta1) of Kubeflow's MPI Operator. The operator names the pods, creates the ssh keys, and stops the workers when the
 //! launcher ends. The pods run khorovod's scripts, which read the keys from the path at which the operator mounts them.
 
-use super::Target;
 use super::refusal::{refuse_native_gang, refuse_spares, refuse_too_many_workers, refuse_worker_claims, report};
-use crate::job::target::{Facts, JOB_POD, SshKeys};
+use super::{Target, refusal};
+use crate::job::target::{Exception, Facts, JOB_POD, SLURM_SECTION, SshKeys};
 use crate::job::valid::LauncherPod;
 use crate::job::{Case, field, key};
 use crate::problem::Problem;
@@ -33,6 +33,18 @@ static FACTS: Facts = Facts {
     workload_kinds: &[("MPIJob", &["runPolicy"])],
     // The suffix that a Job appends to the name of the launcher is longer than any worker index.
     longest_suffix: |parts| parts.launcher + JOB_POD,
+    exceptions: &[
+        SLURM_SECTION,
+        refusal::WORKER_CLAIMS,
+        refusal::SPARES,
+        refusal::NATIVE_GANG,
+        refusal::RANK_ORDER,
+        refusal::LOST_TIMEOUT,
+        Exception::refused("launcher.kind", "if `torchrun`, `jax` or `tensorflow`"),
+        Exception::refused("launcher.runsIn", "if `firstWorker`"),
+        Exception::refused("workers.groups", ""),
+        Exception::refused("ssh.secretName", ""),
+    ],
     ..Facts::COMMON
 };
 

@@ -2,6 +2,7 @@
 //!
 //! A field that is not refused is supported. `docs/targets.md` describes the effect of each field per target.
 
+use crate::job::target::Exception;
 use crate::job::valid::{Gang, LauncherKind, LauncherPod};
 use crate::job::{Case, field, key, spares};
 use crate::problem::{Problem, Span, codes};
@@ -15,6 +16,17 @@ codes! {
     /// `--target`, support every field.
     Error TARGET_CANNOT = "target-cannot";
 }
+
+/// The exceptions of targets whose objects an operator of Kubernetes turns into pods.
+pub const WORKER_CLAIMS: Exception = Exception::refused("storage.perWorker", "");
+pub const KEEP_WORKERS: Exception = Exception::refused("lifecycle.keepWorkers", "if true");
+pub const SPARES: Exception = Exception::refused("workers.spares", "if above 0");
+pub const NATIVE_GANG: Exception = Exception::refused("scheduling.gang", "if `native`");
+pub const GROWTH: Exception =
+    Exception::refused("workers.elastic.maxReplicas", "if above `replicas`, with the launcher horovodrun");
+pub const RANK_ORDER: Exception =
+    Exception::refused("placement.topology.rankOrder", "with levels other than `zone` and `region`");
+pub const LOST_TIMEOUT: Exception = Exception::ignored("launcher.lostTimeout");
 
 /// The span of a refused field, if the spec sets it; the message; the hint.
 pub type Refusal = (Option<Span>, String, &'static str);

@@ -25,7 +25,13 @@ pub use refusals::CODES;
 #[derive(Debug)]
 pub struct Slurm;
 
-static FACTS: Facts = Facts { name: "slurm", has_pods: false, ssh_keys: SshKeys::None, ..Facts::COMMON };
+static FACTS: Facts = Facts {
+    name: "slurm",
+    has_pods: false,
+    ssh_keys: SshKeys::None,
+    exceptions: refusals::EXCEPTIONS,
+    ..Facts::COMMON
+};
 
 impl Target for Slurm {
     fn facts(&self) -> &'static Facts {

@@ -5,11 +5,11 @@
 //! find the training pod of a TrainJob by a label and a container name. If one TrainJob lacks them, the SDK fails for all
 //! TrainJobs of the namespace. So [`mark_as_trainer`] sets both on the pod that launches.
 
-use super::Target;
 use super::refusal::{
     refuse_growth, refuse_keep_workers, refuse_native_gang, refuse_spares, refuse_worker_claims, report,
 };
-use crate::job::target::Facts;
+use super::{Target, refusal};
+use crate::job::target::{Exception, Facts, SLURM_SECTION};
 use crate::job::{Case, field, key};
 use crate::plan::Shape;
 use crate::problem::Problem;
@@ -37,6 +37,17 @@ static FACTS: Facts = Facts {
     api_group: "trainer.kubeflow.org",
     workload_kinds: &[("TrainingRuntime", &[]), ("TrainJob", &["suspend"])],
     longest_suffix: job_set::longest_suffix,
+    exceptions: &[
+        SLURM_SECTION,
+        refusal::WORKER_CLAIMS,
+        refusal::KEEP_WORKERS,
+        refusal::SPARES,
+        refusal::NATIVE_GANG,
+        refusal::GROWTH,
+        refusal::RANK_ORDER,
+        refusal::LOST_TIMEOUT,
+        Exception::refused("lifecycle.ttlAfterFinished", ""),
+    ],
     ..Facts::COMMON
 };
 

@@ -1,11 +1,11 @@
 //! Volcano's Job: one task for the launcher and one task per group of workers, or one task with indexed pods. Volcano's scheduler
 //! starts all pods together, and the policies of the Job stop them.
 
-use super::Target;
 use super::refusal::{
     refuse_keep_workers, refuse_native_gang, refuse_spares, refuse_too_many_workers, refuse_worker_claims, report,
 };
-use crate::job::target::Facts;
+use super::{Target, refusal};
+use crate::job::target::{Exception, Facts, SLURM_SECTION};
 use crate::job::valid::Gang;
 use crate::job::{Case, key};
 use crate::problem::Problem;
@@ -32,6 +32,17 @@ static FACTS: Facts = Facts {
     api_group: "batch.volcano.sh",
     workload_kinds: &[("Job", &[])],
     longest_suffix: |parts| (parts.worker + 1 + parts.digits).max(parts.launcher + "-0".len()),
+    exceptions: &[
+        SLURM_SECTION,
+        refusal::WORKER_CLAIMS,
+        refusal::KEEP_WORKERS,
+        refusal::SPARES,
+        refusal::RANK_ORDER,
+        refusal::LOST_TIMEOUT,
+        Exception::refused("scheduling.gang", "if `native` or `coscheduling`"),
+        Exception::refused("scheduling.localQueue", ""),
+        Exception::refused("scheduling.suspend", "if true"),
+    ],
     ..Facts::COMMON
 };
 

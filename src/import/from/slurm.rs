@@ -241,7 +241,10 @@ impl Script<'_, '_, '_> {
         let text = &secrets::masked(text);
         let line = text.lines().next().unwrap_or_default().trim();
         let plain = line.chars().map(|c| if c == '\t' { ' ' } else { c });
-        let short: String = plain.filter(|c| !c.is_control()).take(60).collect();
+        let plain: String = plain.filter(|c| !c.is_control()).collect();
+        // A line that is too long for a column ends after a word.
+        let end = plain.char_indices().nth(60).map_or(plain.len(), |(at, _)| plain[..at].rfind(' ').unwrap_or(at));
+        let short = plain[..end].trim_end().to_owned();
         let more = short.len() < text.trim().len();
         self.context.outcomes.add(if more { format!("{short} …") } else { short }, span)
     }

@@ -17,11 +17,11 @@ shape! {
         "tolerations" tolerations: Vec<At<Toleration>>, example json!([{"key": "nvidia.com/gpu", "operator": "Exists"}]);
         /// A Kubernetes affinity, for all pods of the job.
         "affinity" affinity: Affinity;
-        /// The PriorityClass of the pods.
+        /// The PriorityClass of the pods. Default: the default class of the cluster, if it has one.
         "priorityClassName" priority_class_name: ObjectName, example "high";
-        /// The RuntimeClass of the pods.
+        /// The RuntimeClass of the pods. Default: the runtime of the node.
         "runtimeClassName" runtime_class_name: ObjectName, example "nvidia";
-        /// Spread the workers over domains of this node label, if possible.
+        /// Spread the workers over domains of this node label, if possible. Not with `pack` or `topology`.
         "spread" spread: LabelKey, default "kubernetes.io/hostname";
         /// Instead of spreading, pack the workers into one domain of this node label, if possible.
         "pack" pack: LabelKey, example "topology.kubernetes.io/rack";
@@ -59,15 +59,15 @@ shape! {
 shape! {
     /// A taint that the pods tolerate.
     Toleration {
-        /// The key of the taint. If you leave it out, the toleration matches every key, and `operator` must be `Exists`.
+        /// The key of the taint. Default: every key, and `operator` must be `Exists`.
         "key" key: LabelKey, example "nvidia.com/gpu";
-        /// How the value is compared.
+        /// How the value is compared. `Exists` takes no `value`.
         "operator" operator: TolerationOperator, default "Equal";
-        /// The value of the taint. A value that YAML reads as a boolean or a number needs quotes.
+        /// The value of the taint. Default: an empty value. A value that YAML reads as a boolean or a number needs quotes.
         "value" value: LabelValue, example "true";
-        /// The effect of the taint. If you leave it out, the toleration matches every effect.
+        /// The effect of the taint. Default: every effect.
         "effect" effect: Effect, example "NoSchedule";
-        /// How long a pod stays on a node tainted NoExecute.
+        /// How many seconds a pod stays on a node with the taint `NoExecute`. Default: no limit.
         "tolerationSeconds" toleration_seconds: Int<0, 1_000_000>, example 300;
     }
 }
@@ -147,9 +147,9 @@ shape! {
     Scheduling {
         /// The scheduler that starts all pods or none of them. It must be installed in the cluster.
         "gang" gang: Gang, default "none";
-        /// The queue of Volcano.
+        /// The queue of Volcano. Only with `gang: volcano` or the target `volcano`. Default: the queue `default` of Volcano.
         "volcanoQueue" volcano_queue: ObjectName, example "vision";
-        /// The LocalQueue of Kueue. The job starts suspended, and Kueue resumes it.
+        /// The LocalQueue of Kueue, in the namespace of the job. The job starts suspended, and Kueue resumes it. Default: Kueue does not manage the job.
         "localQueue" local_queue: ObjectName, example "team-a";
         /// Whether the job starts suspended. If you set it while the job runs, its pods end.
         "suspend" suspend: bool, default false;
@@ -171,7 +171,7 @@ choice! {
 shape! {
     /// How long the job may take, how often it is retried, and what happens after it.
     Lifecycle {
-        /// The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. So the signal comes at the deadline, and not before it, as under Slurm.
+        /// The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. So the signal comes at the deadline, and not before it, as under Slurm. Default: no limit.
         "deadline" deadline: Period, example "24h";
         /// How long an attempt waits until the launcher reaches all workers or, in an elastic job, `minReplicas` workers. If it does not reach them in this time, the run fails and names the missing workers.
         "startTimeout" start_timeout: Period, default "30m", example "2h";
@@ -181,13 +181,13 @@ shape! {
         "retriesResetAfter" retries_reset_after: PeriodOrNever, default "1h", example "6h";
         /// How many attempts in a row may end without progress, whatever ended them, before the run fails. An attempt makes progress if its step is higher than that of all attempts before, or if it runs for `retriesResetAfter`. Needs `observability.progress`, and has no effect while that finds no step.
         "retriesWithoutProgress" retries_without_progress: Int<1, 1000>, default 10, example 5;
-        /// Exit codes of the training after which no further attempt starts. Not with torchrun, jax and tensorflow, whose agents do not pass on the exit codes of their ranks.
+        /// Exit codes of the training after which no further attempt starts. Not with torchrun, jax and tensorflow, whose agents do not pass on the exit codes of their ranks. Default: every exit code but 0 is followed by another attempt.
         "finalExitCodes" final_exit_codes: Vec<At<Int<1, 255>>>, example json!([2, 64]);
-        /// How long Kubernetes keeps the finished Job. Without it, the Job stays until you delete it. The other objects of the job stay until you delete them.
+        /// How long Kubernetes keeps the finished Job. Default: until you delete it. The other objects of the job stay until you delete them.
         "ttlAfterFinished" ttl_after_finished: Duration, example "1h";
         /// Whether the workers and their GPUs are kept after the end of the run, until you delete them. Otherwise the launcher scales the workers to zero. Only with `launcher.runsIn: ownPod`, so not with torchrun.
         "keepWorkers" keep_workers: bool, default false;
-        /// The signal and the time that the ranks get to save a checkpoint.
+        /// The signal and the time that the ranks get to save a checkpoint. Default: `SIGTERM` and `30s`.
         "checkpoint" checkpoint: Checkpoint, example json!({"signal": "SIGUSR1", "gracePeriod": "2m"});
         /// How long a training may make no progress. Default: without limit.
         "stall" stall: Stall, example json!({"timeout": "20m"});
@@ -222,7 +222,7 @@ shape! {
         "timeout" (required) timeout: Period, example "20m";
         /// A file that the training changes when it makes progress, for example after each step. It may be on a shared volume or on each host. Default: progress is any output of the training.
         "file" file: Path, example "/checkpoints/progress";
-        /// A metric of the ranks, on the port in `observability.metrics`, whose value changes if the training makes progress. If you also set `file`, a change of the file or of the metric counts as progress.
+        /// A metric of the ranks, on the port in `observability.metrics`, whose value changes if the training makes progress. If you also set `file`, a change of the file or of the metric counts as progress. Default: no metric.
         "metric" metric: MetricName, example "training_steps_total";
         /// The reaction of the launcher.
         "action" action: StallAction, default "retry";
@@ -248,11 +248,11 @@ shape! {
         "runAsUser" run_as_user: Int<0, 2_147_483_647>, default 65_532;
         /// The id of the group that owns volumes. Kubernetes may give the files of a volume to this group, but not those of `hostPath` and `nfs`. Default: `runAsUser`.
         "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65532;
-        /// Whether a NetworkPolicy blocks traffic from other pods to the pods of the job.
+        /// Whether a NetworkPolicy blocks traffic from other pods to the pods of the job. `observability.metrics` opens its port.
         "networkPolicy" network_policy: bool, default true;
         /// The addresses that the pods may connect to, besides the pods of all namespaces and port 53 of any address. The NetworkPolicy limits them, if the network of your cluster enforces such policies. For single addresses, patch the NetworkPolicy.
         "egress" egress: Egress, default "open", example "noMetadata";
-        /// An existing ServiceAccount, for which khorovod renders no Role. If it has a role of AWS, `s3` without `secretName` uses that role. It must be allowed to get and patch the Job of the launcher, and with `launcher.runsIn: ownPod` to scale the workers.
+        /// An existing ServiceAccount, for which khorovod renders no Role. Default: khorovod renders one for the job, with a Role. If it has a role of AWS, `s3` without `secretName` uses that role. It must be allowed to get and patch the Job of the launcher, and with `launcher.runsIn: ownPod` to scale the workers.
         "serviceAccountName" service_account_name: ObjectName, example "trainer";
         /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. If you set it to false, Kubernetes does not replace a pod on a dead node until you delete the node.
         "apiAccess" api_access: bool, default true;
@@ -283,7 +283,7 @@ choice! {
 shape! {
     /// Metrics, TensorBoard and logs.
     Observability {
-        /// The directory for the logs of TensorBoard, which ranks get in `TENSORBOARD_LOGDIR`. khorovod does not run TensorBoard.
+        /// The directory for the logs of TensorBoard, which ranks get in `TENSORBOARD_LOGDIR`. khorovod does not run TensorBoard. Default: the variable is not set.
         "tensorboardLogdir" tensorboard_logdir: Path, example "/results/tb";
         /// A port on which the ranks serve metrics.
         "metrics" metrics: Metrics, example json!({"port": 9400, "podMonitor": true});
@@ -291,7 +291,7 @@ shape! {
         "launcherMetrics" launcher_metrics: Metrics, example json!({"port": 9401, "podMonitor": true});
         /// The source of the progress of the training, which the launcher writes to the annotation `khorovod.dev/status` of its Job. `auto` recognises the lines of common frameworks. Default: the progress is unknown, and the output of the training does not pass through another process.
         "progress" progress: Progress, example "auto", example json!({"pattern": "step (\\d+)/(\\d+)"});
-        /// The format of logs.
+        /// The format of logs. Default: each line starts with its rank.
         "logs" logs: Logs, example json!({"rankPrefix": true});
     }
 }
@@ -377,33 +377,33 @@ shape! {
 shape! {
     /// Settings for Slurm clusters.
     Slurm {
-        /// The partition.
+        /// The partition, as `--partition`. Default: that of the cluster.
         "partition" partition: Directive, example "ml";
-        /// The time limit. Half a minute before it, or at `lifecycle.deadline` if that is earlier, the script ends the ranks. Default: `lifecycle.deadline` plus one minute, else the limit of the partition.
+        /// The time limit, as `--time`. Half a minute before it, or at `lifecycle.deadline` if that is earlier, the script ends the ranks. Default: `lifecycle.deadline` plus one minute, else the limit of the partition.
         "time" time: Period, example "8h";
-        /// Environment modules to load, in order.
+        /// Environment modules to load, in order, with `module load`.
         "modules" modules: Vec<At<Module>>, example json!(["OpenMPI/4.1.4", "Python/3.10"]);
-        /// The account to charge.
+        /// The account to charge, as `--account`. Default: yours.
         "account" account: Directive, example "p_vision";
-        /// The quality of service.
+        /// The quality of service, as `--qos`. Default: that of the account.
         "qos" qos: Directive, example "high";
-        /// Features that the nodes must have.
+        /// Features that the nodes must have, as `--constraint`. Default: any nodes.
         "constraint" constraint: Directive, example "a100&ib";
-        /// The nodes to run on.
+        /// The nodes that the job must get, as `--nodelist`. Default: any nodes.
         "nodelist" nodelist: Directive, example "gpu[01-04]";
-        /// Nodes not to run on.
+        /// The nodes that the job must not get, as `--exclude`. Default: none.
         "exclude" exclude: Directive, example "gpu07";
-        /// A reservation.
+        /// The reservation whose nodes the job uses, as `--reservation`. Default: none.
         "reservation" reservation: Directive, example "course";
         /// The generic resource that counts GPUs, as `--gres` takes it before the number.
         "gres" gres: Gres, default "gpu", example "gpu:a100";
-        /// More options of sbatch.
+        /// More options of sbatch, one per item, such as `--mail-type=END`.
         "args" args: Vec<At<SbatchOption>>, example json!(["--mail-type=END", "--exclusive"]);
         /// Bash that prepares the environment, after the modules and before the ranks start. It runs once each time Slurm starts the job, on the first node, and not again for each attempt. The ranks of all nodes get the variables that it exports.
         "setup" setup: Word, example "source ~/venv/bin/activate";
         /// Words that precede the command of each rank, such as a container runtime.
         "wrap" wrap: Vec<At<Word>>, example json!(["apptainer", "exec", "--nv", "mnist.sif"]);
-        /// Start the ranks with srun instead of mpirun, or the agents of torchrun with options of srun. An empty map has the defaults: `srun: {}`. The MPI library must support it.
+        /// Start the ranks with srun instead of mpirun, or the agents of torchrun with options of srun. An empty map has the defaults: `srun: {}`. The MPI library must support it. Default: `mpirun` starts the ranks, and srun the agents of torchrun without further options.
         "srun" srun: Srun, example json!({"mpi": "pmix"});
     }
 }
@@ -413,7 +413,7 @@ shape! {
     Srun {
         /// The type of MPI for srun, from `srun --mpi=list`; `none` if the ranks do not use MPI. Default: that of the cluster. If the default type has no process management interface, the job ends with code 42.
         "mpi" mpi: Directive, example "pmix";
-        /// More options of srun.
+        /// More options of srun, one per item, such as `--cpu-bind=cores`.
         "args" args: Vec<At<Word>>, example json!(["--cpu-bind=cores"]);
     }
 }
@@ -434,9 +434,9 @@ shape! {
 shape! {
     /// The objects that a patch applies to.
     PatchTarget {
-        /// Their kind.
+        /// Their kind. Default: every kind.
         "kind" kind: ObjectKind, example "StatefulSet";
-        /// Their name, in which `*` stands for any characters.
+        /// Their name, in which `*` means any characters. Default: every name.
         "name" name: Glob, example "*-worker";
     }
 }

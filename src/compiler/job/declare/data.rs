@@ -17,7 +17,7 @@ shape! {
         "mountPath" (required) mount_path: Path, example "/data";
         /// Whether the pods may only read it.
         "readOnly" read_only: bool, default false;
-        /// The directory of the volume to mount.
+        /// The directory of the volume to mount. Default: its root.
         "subPath" sub_path: SubPath, example "imagenet/train";
         /// A PersistentVolumeClaim that khorovod renders. It stays when the job is deleted.
         "claim" claim: Claim, example json!({"size": "1Ti", "accessModes": ["ReadWriteMany"]});
@@ -46,7 +46,7 @@ shape! {
         "size" (required) size: Quantity, example "1Ti";
         /// The StorageClass. Default: that of the cluster.
         "storageClassName" storage_class_name: ObjectName, example "fast";
-        /// How it may be mounted. Default: ReadWriteMany for a shared claim of several workers, else ReadWriteOnce.
+        /// How it may be mounted. Default: `ReadWriteMany` for a shared claim of several workers, else `ReadWriteOnce`.
         "accessModes" access_modes: Vec<At<AccessMode>>, example json!(["ReadWriteMany"]);
     }
 }
@@ -74,11 +74,11 @@ shape! {
 shape! {
     /// Objects in a bucket.
     S3 {
-        /// The URL of the server, if it is not AWS.
+        /// The URL of the server, if it is not AWS. Default: that of AWS in `region`.
         "endpoint" endpoint: Endpoint, example "https://minio.example.org:9000";
         /// The bucket.
         "bucket" (required) bucket: Bucket, example "imagenet";
-        /// Only objects below this prefix.
+        /// Only objects below this prefix. An empty prefix means the whole bucket.
         "prefix" prefix: Prefix, default "", example "train/";
         /// The region.
         "region" region: Region, default "us-east-1";
@@ -109,7 +109,7 @@ shape! {
         "source" (required) source: VolumeSource, example json!({"nfs": {"server": "10.0.0.1", "path": "/data"}});
         /// The capacity of the volume.
         "size" (required) size: Quantity, example "1Ti";
-        /// How it may be mounted. Default: ReadWriteMany.
+        /// How it may be mounted. Default: `ReadWriteMany`.
         "accessModes" access_modes: Vec<At<AccessMode>>, example json!(["ReadWriteMany"]);
     }
 }
@@ -125,7 +125,7 @@ shape! {
 shape! {
     /// A directory that is deleted with the pod.
     EmptyDir {
-        /// The maximum size.
+        /// The maximum size. Default: no limit.
         "sizeLimit" size_limit: Quantity, example "50Gi";
     }
 }

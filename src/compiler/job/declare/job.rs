@@ -46,7 +46,7 @@ shape! {
     Metadata {
         /// The name of the job. The name of every object starts with it. A job has one run at a time: a changed spec with the same name ends the earlier run. Keep the name short, at most about 36 characters: names of pods add the name of the run and the worker, and have at most 63 characters.
         "name" (required) name: Label, example "mnist";
-        /// The namespace of every object. `-n` overrides it. If you set neither, the objects name no namespace, and the permissions of the launcher are for the namespace `default`. A chart uses the namespace of the release.
+        /// The namespace of every object. `-n` overrides it. Default: none, so kubectl uses that of its context, and the permissions of the launcher are for the namespace `default`. A chart uses the namespace of the release.
         "namespace" namespace: Namespace, example "team-a";
         /// Labels of every object except pods, so that a changed label does not restart a run. For labels of pods, use `patches` with `target: {kind: Pod}`.
         "labels" labels: Table<LabelKey, LabelValue>, example json!({"team": "vision"});
@@ -58,15 +58,15 @@ shape! {
 shape! {
     /// The training: its image, command, workers and everything else.
     Body {
-        /// The image of every pod: a name, or a map with digest, pull policy and pull secrets.
+        /// The image of every pod: a name, or a map with digest, pull policy and pull secrets. The image needs bash, coreutils, findutils, sed, and curl or Python 3. The launchers mpirun, horovodrun, deepspeed and shell also need the client and the server of OpenSSH, and an MPI; horovodrun, deepspeed and torchrun need Horovod, DeepSpeed or PyTorch. The page images.md of the documentation has the list, and `image/check-image` reports what is missing.
         "image" (required) image: Image, example "ghcr.io/acme/mnist:1.4";
         /// Change this text to run an unchanged spec again. It is part of the hash that names the run. The Job of the earlier run stays until you delete it.
         "runTag" run_tag: Text, example "2";
-        /// The command of every rank. A list is the program and its arguments; a text runs under `bash -c`. Required unless `launcher.interactive` is set.
+        /// The command of every rank. A list is the program and its arguments; a text runs under `bash -c`. Default: an error, unless `launcher.interactive` is set.
         "command" command: CommandLine, example json!(["python", "train.py"]), example "python train.py --lr $LR";
         /// Arguments that are appended to a command that is a list. A command that is a text gets them as `"$@"`.
         "args" args: Vec<At<Text>>, example json!(["--epochs", "10"]);
-        /// The working directory of the ranks. Default: that of the image.
+        /// The working directory of the ranks. Default: `code.mountPath` if `code` is set, else that of the image.
         "workingDir" working_dir: Path, example "/workspace";
         /// Environment variables of every rank: a text, or a reference to the value. They override those that khorovod sets. Variables that the launcher needs, such as `RANK` or the host file of MPI, are an error.
         "env" env: Table<EnvName, EnvValue>, example json!({"LR": "0.1", "TOKEN": {"secretKeyRef": {"name": "hf", "key": "token"}}});
@@ -76,7 +76,7 @@ shape! {
         "code" code: Code, example json!({"files": {"train.py": "print('hello')"}});
         /// The pods that run ranks.
         "workers" (required) workers: Workers, example json!({"replicas": 4, "gpus": 8});
-        /// The program that starts the ranks: its name, or a map with its options and the pod it runs in. Default: `mpirun`.
+        /// The program that starts the ranks: its name, or a map with its options and the pod it runs in. Default: `mpirun`. If your program uses torch.distributed without MPI, write `torchrun`.
         "launcher" launcher: Launcher, example "torchrun", example json!({"kind": "mpirun", "mpi": "mpich"});
         /// Settings of ssh between the pods.
         "ssh" ssh: Ssh, example json!({"secretName": "my-keys"});
@@ -149,9 +149,9 @@ shape! {
     ImageParts {
         /// The image's name, with its tag.
         "name" (required) name: ImageName, example "ghcr.io/acme/mnist:1.4";
-        /// The digest of the image. It takes precedence over the tag.
+        /// The digest of the image. It takes precedence over the tag. Default: the tag of `name` decides, whose content may change.
         "digest" digest: Digest;
-        /// When nodes pull the image. Default: that of Kubernetes.
+        /// When nodes pull the image. Default: that of Kubernetes, which is `Always` for the tag `latest` or without a tag, else `IfNotPresent`.
         "pullPolicy" pull_policy: PullPolicy, example "IfNotPresent";
         /// Secrets of type `kubernetes.io/dockerconfigjson` for a private registry.
         "pullSecrets" pull_secrets: Vec<At<ObjectName>>, example json!(["regcred"]);

@@ -12,7 +12,7 @@ shape! {
     Launcher {
         /// The program that starts the ranks.
         "kind" (required) kind: LauncherKind, default "mpirun", example "mpirun";
-        /// The MPI in the image.
+        /// The MPI in the image. Not with torchrun, jax and tensorflow.
         "mpi" mpi: Mpi, default "openmpi", example "mpich";
         /// Arguments of the launcher program. khorovod adds the number of ranks, the hosts, the ssh settings and the bounds of `elastic`; for mpirun also `--bind-to none` and an option that starts each line of output with its rank, if you do not set these. `khorovod plan` prints the whole command. torchrun gets these values as variables `PET_*` instead.
         "args" args: Vec<At<Word>>, example json!(["--bind-to", "socket"]);
@@ -26,7 +26,7 @@ shape! {
         "idleTimeout" idle_timeout: Period, default "2h";
         /// CPUs of the launcher pod.
         "cpu" cpu: Quantity, default "1", example "2";
-        /// Memory of the launcher pod. Above 1,000 workers the default grows with their number.
+        /// Memory of the launcher pod. With more than 1,000 workers, the default is larger and grows with their number.
         "memory" memory: Quantity, default "2Gi", example "4Gi";
         /// The image of the launcher pod. Default: that of the job.
         "image" image: ImageName, example "ghcr.io/acme/launcher:1.0";
@@ -73,7 +73,7 @@ shape! {
         "minReplicas" (required) min_replicas: Int<1, MAX_WORKERS>, example 2;
         /// The maximum number of workers.
         "maxReplicas" (required) max_replicas: Int<1, MAX_WORKERS>, example 8;
-        /// How long `horovodrun` does not use a failed host. Not with torchrun.
+        /// How long `horovodrun` does not use a failed host. Not with torchrun. Default: horovodrun never uses a failed host again.
         "cooldown" cooldown: Cooldown, example json!({"min": "1m", "max": "10m"});
         /// How long the training waits if fewer than `minReplicas` workers are left. After this time, the attempt has failed. The limit for the start of an attempt is `lifecycle.startTimeout` and, with torchrun, also this time.
         "timeout" timeout: Period, default "10m";
@@ -107,21 +107,21 @@ shape! {
 shape! {
     /// Settings of NCCL, Horovod and MPI. If you leave a setting out, the library uses its own default.
     Collective {
-        /// The log level of NCCL.
+        /// The log level of NCCL, as the variable `NCCL_DEBUG`. Default: that of NCCL, which prints no messages.
         "ncclDebug" nccl_debug: Debug, example "WARN";
-        /// The network interface for NCCL, Gloo and the TCP transport of Open MPI.
+        /// The network interface for NCCL, Gloo and the TCP transport of Open MPI. In pods it is usually `eth0`; the names of the node exist only with `placement.hostNetwork`. `^NAME` excludes one. Default: each library chooses one.
         "interface" interface: Interface, example "eth0";
-        /// Whether NCCL may use InfiniBand.
+        /// Whether NCCL may use InfiniBand. Default: that of NCCL, which uses it if the pod has such a device.
         "infiniband" infiniband: bool, example true;
-        /// The amount of data that Horovod combines into one reduction.
+        /// The amount of data that Horovod combines into one reduction. Default: that of Horovod, 128 MB.
         "fusionThreshold" fusion_threshold: Quantity, example "64Mi";
-        /// The cycle time of Horovod, a multiple of `1ms`.
+        /// The time between two rounds in which Horovod combines tensors, a multiple of `1ms`. Default: that of Horovod, `1ms`.
         "cycleTime" cycle_time: Milliseconds, example "5ms";
-        /// Whether Horovod tunes its own parameters.
+        /// Whether Horovod tunes its own parameters. Default: that of Horovod, false.
         "autotune" autotune: bool, example true;
-        /// Whether Horovod reduces within each host first.
+        /// Whether Horovod reduces within each host first. Default: that of Horovod, false.
         "hierarchicalAllreduce" hierarchical_allreduce: bool, example true;
-        /// The file for the timeline of Horovod.
+        /// The file for the timeline of Horovod, which rank 0 writes. Default: no timeline.
         "timeline" timeline: Path, example "/results/timeline.json";
     }
 }

@@ -147,7 +147,7 @@ macro_rules! choice {
             fn constant(word: &'static str) -> Self {
                 match word {
                     $($word => Self($value),)+
-                    other => unreachable!("`{other}` is none of the words that the field takes"),
+                    other => unreachable!("the field does not take `{other}`"),
                 }
             }
         }

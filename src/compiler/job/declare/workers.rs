@@ -24,13 +24,13 @@ macro_rules! with_worker_fields {
             "gpuResource" gpu_resource: ResourceName, default "nvidia.com/gpu", example "nvidia.com/mig-1g.10gb";
             /// Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, Slurm `--ntasks-per-node`, and JAX processes. Default: one per GPU, at least one.
             "slotsPerWorker" slots_per_worker: Int<1, 1024>, example 8;
-            /// CPUs per worker, for all its ranks together: both request and limit. With `memory` too, the pods have the QoS class Guaranteed.
+            /// CPUs per worker, for all its ranks together: both request and limit. With `memory` too, the pods have the QoS class Guaranteed. Default: no request and no limit.
             "cpu" cpu: Quantity, example "32";
-            /// Memory per worker, for all its ranks together: both request and limit.
+            /// Memory per worker, for all its ranks together: both request and limit. Default: no request and no limit.
             "memory" memory: Quantity, example "256Gi";
             /// Size of `/dev/shm`, which uses memory of the worker. Default: a quarter of `memory`, else 8Gi.
             "shm" shm: Quantity, example "64Gi";
-            /// Local disk per worker: both request and limit.
+            /// Local disk per worker: both request and limit. Default: no request and no limit.
             "ephemeralStorage" ephemeral_storage: Quantity, example "100Gi";
             /// Devices that each worker gets by Dynamic Resource Allocation (DRA), Kubernetes 1.34 or newer: GPUs, network interfaces, or others that a DRA driver offers.
             "resourceClaims" resource_claims: Vec<At<ResourceClaim>>, example json!([{"name": "nic", "resourceClaimTemplateName": "rdma-nic"}]);
@@ -95,7 +95,7 @@ with_worker_fields! {
         "computeDomain" compute_domain: ComputeDomain, example "Single";
         /// Heterogeneous worker groups. The fields beside `groups` are the defaults of each group. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
         "groups" groups: Vec<At<Group>>, example json!([{"name": "a100", "replicas": 2, "gpus": 8}]);
-        /// The checks that a worker must pass before it runs ranks. Without this field, only workers with GPUs are checked, before each attempt that follows a failed one.
+        /// The checks that a worker must pass before it runs ranks. Default: workers with GPUs are checked before each attempt that follows a failed one, and others are not checked.
         "healthCheck" health_check: HealthCheck, example json!({"command": ["dcgmi", "diag", "-r", "1"], "timeout": "2m"});
     }
     exactly one of ["replicas", "groups"];

@@ -37,7 +37,8 @@ codes! {
     /// Slurm and SkyPilot set variables such as `SLURM_PROCID` and `SKYPILOT_NODE_RANK`, and many clusters set `SCRATCH`. In
     /// pods they are empty, so every rank would act as the first rank. Use the variables of the launcher instead:
     /// torchrun sets `RANK`, `LOCAL_RANK` and `WORLD_SIZE`; Open MPI sets `OMPI_COMM_WORLD_RANK`,
-    /// `OMPI_COMM_WORLD_LOCAL_RANK` and `OMPI_COMM_WORLD_SIZE`. Or set the variable in `env`.
+    /// `OMPI_COMM_WORLD_LOCAL_RANK` and `OMPI_COMM_WORLD_SIZE`. Or set the variable in `env`. The same is true for a variable that
+    /// only `slurm.setup` sets, because these lines run only under Slurm.
     Warning UNSET_VARIABLE = "unset-variable";
 }
 
@@ -147,6 +148,7 @@ fn unset_variable(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) 
     let is_foreign = |name: &str| {
         ["SLURM_", "SLURMD_", "SKYPILOT_", "PBS_"].iter().any(|prefix| name.starts_with(prefix)) || name == "SCRATCH"
     };
+    let setup = field!(case.slurm.setup).map(|at| at.0.as_str());
     for item in items {
         let text = item.text().unwrap_or_default();
         // `${A:-1}` has a value without the variable.
@@ -155,12 +157,15 @@ fn unset_variable(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) 
             let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
             (&rest[..end], rest[end..].starts_with(':') || rest[end..].starts_with('-'))
         });
-        let found = names.into_iter().find(|(name, has_default)| {
-            let is_set = text.contains(&format!("{name}=")) || case.env().any(|(own, _)| own.0 == *name);
-            is_foreign(name) && !has_default && !is_set
-        });
-        if let Some((name, _)) = found {
-            let message = format!("`${name}` is empty: pods do not have this variable");
+        let is_set = |name: &str| text.contains(&format!("{name}=")) || case.env().any(|(own, _)| own.0 == name);
+        let mut found: Vec<&str> = Vec::new();
+        for (name, _) in names.filter(|(name, has_default)| !has_default && !is_set(name)) {
+            let by_setup = setup.is_some_and(|setup| sets(setup, name)) && !has_pod_variable(name);
+            if (is_foreign(name) || by_setup) && !found.contains(&name) {
+                found.push(name);
+            }
+        }
+        for name in found {
             // Mark only the variable, because the text may have several lines.
             let written = case.texts.around(item.span).get(item.span.start..item.span.end).unwrap_or_default();
             let at = [format!("${name}"), format!("${{{name}")]
@@ -170,9 +175,50 @@ fn unset_variable(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) 
                 let start = item.span.start + at;
                 Span { start, end: start + length, ..item.span }
             });
-            problems.push(Problem::new(&UNSET_VARIABLE, span, message).hint(instead_of(name, case.spec)));
+            problems.push(match setup.filter(|setup| sets(setup, name) && !is_foreign(name)) {
+                Some(_) => {
+                    let message =
+                        format!("`${name}` is empty in pods: only `slurm.setup` sets it, and it runs only under Slurm");
+                    Problem::new(&UNSET_VARIABLE, span, message).hint(format!("set `env.{name}`"))
+                }
+                None => {
+                    let message = format!("`${name}` is empty: pods do not have this variable");
+                    Problem::new(&UNSET_VARIABLE, span, message).hint(instead_of(name, case.spec))
+                }
+            });
         }
     }
+}
+
+/// Whether a script sets or exports a variable.
+fn sets(script: &str, name: &str) -> bool {
+    let words: Vec<&str> = script.split(|c: char| c.is_whitespace() || ";&|(){}".contains(c)).collect();
+    let is_export = |at: usize| words[..at].iter().rev().find(|word| !word.is_empty()) == Some(&"export");
+    let mut all = words.iter().enumerate();
+    all.any(|(at, word)| match word.split_once('=') {
+        Some((set, _)) => set == name,
+        None => *word == name && is_export(at),
+    })
+}
+
+/// Whether pods may have a variable although the spec does not set it: from the image, or from the launcher.
+fn has_pod_variable(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "HOME",
+        "HOSTNAME",
+        "LD_LIBRARY_PATH",
+        "LOCAL_RANK",
+        "LOCAL_WORLD_SIZE",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "PATH",
+        "PWD",
+        "PYTHONPATH",
+        "RANK",
+        "USER",
+        "WORLD_SIZE",
+    ];
+    NAMES.contains(&name) || ["OMPI_", "PMI_", "PMIX_", "HOROVOD_", "PET_"].iter().any(|start| name.starts_with(start))
 }
 
 /// The hint for a variable of another system. It names the variable with the same meaning that the launcher sets.

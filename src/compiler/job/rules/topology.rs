@@ -5,7 +5,7 @@ use super::{Case, key};
 use crate::job::declare;
 use crate::job::declare::scalars::LabelKey;
 use crate::job::read::At;
-use crate::job::read::suggestions::nearest;
+use crate::job::read::suggestions::{alternatives, nearest};
 use crate::job::types::KubeVersion;
 use crate::job::types::spec::{Level, Placer, Topology};
 use crate::problem::{Problem, codes};
@@ -37,9 +37,12 @@ fn misspelt_levels(given: &declare::Topology, problems: &mut Vec<Problem>) {
         let word = level.0.as_str();
         let is_word = word.bytes().all(|byte| byte.is_ascii_alphabetic()) && !WORDS.contains(&word);
         if let Some(near) = nearest(word, WORDS.iter().copied()).filter(|_| is_word) {
-            let message = format!("`{word}` is none of the words for levels, so it is the label `{word}` of nodes");
+            let message = format!(
+                "`{word}` is not a level that khorovod has a word for, so it is read as the node label `{word}`"
+            );
+            let hint = format!("did you mean `{near}`? The words are {}", alternatives(WORDS));
             let problem = Problem::new(&TOPOLOGY_LEVEL, level.span, message);
-            problems.push(problem.hint(format!("did you mean `{near}`?")).fix(level.span, near));
+            problems.push(problem.hint(hint).fix(level.span, near));
         }
     }
 }

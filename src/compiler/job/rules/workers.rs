@@ -1,7 +1,7 @@
 //! Rules about workers: slots, resources and groups.
 
 use super::Case;
-use crate::job::declare::{MAX_WORKERS, WorkerFields};
+use crate::job::declare::{self, MAX_WORKERS, WorkerFields};
 use crate::job::types::quantity::Quantity;
 use crate::job::types::spec::LauncherKind;
 use crate::problem::{Problem, codes, count};
@@ -93,18 +93,28 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let message = format!("the job has {total} workers{spares} together, more than {MAX_WORKERS}");
         problems.push(Problem::new(&TOO_MANY_WORKERS, workers.key, message).hint("split the job"));
     }
-    let many = case.spec.groups.iter().find(|group| group.spares > group.replicas);
-    if let (Some(group), Some(span)) = (many, super::spares(case)) {
-        let message = format!("{} spares wait for the loss of {} workers", group.spares, group.replicas);
-        let problem = Problem::new(&MANY_SPARES, span, message);
-        problems.push(problem.hint("write `spares: 1`; a lost worker is replaced in any case"));
-    }
+    many_spares(case, workers, problems);
     let ranks: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();
     if ranks > 4_000_000 {
         let message = format!("the job has {ranks} ranks, more than 4000000");
         problems
             .push(Problem::new(&TOO_MANY_WORKERS, workers.key, message).hint("lower `slotsPerWorker` or `replicas`"));
     }
+}
+
+/// Reports the first group with more spares than workers, at its own fields, which may be in an overlay or in `--set`.
+fn many_spares(case: &Case<'_>, workers: &declare::Workers, problems: &mut Vec<Problem>) {
+    let Some(index) = case.spec.groups.iter().position(|group| group.spares > group.replicas) else { return };
+    let group = workers.groups.as_ref().and_then(|groups| groups.value.get(index)).map(|at| &at.value);
+    let Some(spares) = WorkerFields::new(workers, group).spares else { return };
+    let replicas = group.map_or(workers.replicas.as_ref(), |group| group.replicas.as_ref());
+    let resolved = &case.spec.groups[index];
+    let message = format!("{} spares wait for the loss of {} workers", resolved.spares, resolved.replicas);
+    let mut problem = Problem::new(&MANY_SPARES, spares.span, message);
+    if let Some(replicas) = replicas {
+        problem = problem.and(replicas.span, "the workers");
+    }
+    problems.push(problem.hint("write `spares: 1`; a lost worker is replaced in any case"));
 }
 
 /// The input of the rules for one worker.

@@ -46,6 +46,8 @@ pub struct Facts {
     pub api_group: &'static str,
     /// The kinds of its workloads, each with the fields of the object's `spec` that can change in place.
     pub workload_kinds: &'static [(&'static str, &'static [&'static str])],
+    /// The fields of the spec that the target refuses, and those that have no effect with it.
+    pub exceptions: &'static [Exception],
     /// How many characters the longest derived name has in addition to the job's name.
     pub longest_suffix: fn(&NameParts) -> usize,
 }
@@ -72,6 +74,7 @@ impl Facts {
         immutable_fields: &[],
         api_group: "",
         workload_kinds: &[],
+        exceptions: &[SLURM_SECTION],
         // Kubernetes adds the revision of a StatefulSet to a label of its pods, and a suffix to the names of the pods of a Job.
         longest_suffix: |parts| if parts.is_indexed_job { RUN + JOB_POD } else { parts.worker + REVISION },
     };
@@ -82,6 +85,33 @@ impl std::fmt::Debug for Facts {
         f.write_str(self.name)
     }
 }
+
+/// A field of the spec that a target refuses, or that has no effect with it.
+#[derive(Debug, Clone, Copy)]
+pub struct Exception {
+    /// The path of the field below `spec`, or from `metadata`, without the indexes of lists. A field of `workers.groups` has the
+    /// path of the field of `workers`.
+    pub field: &'static str,
+    /// Whether the target refuses the field. If not, the field has no effect.
+    pub is_refused: bool,
+    /// The values for which this is true, as a condition such as `if true`. Empty for every value.
+    pub condition: &'static str,
+}
+
+impl Exception {
+    /// A field that the target refuses.
+    pub const fn refused(field: &'static str, condition: &'static str) -> Self {
+        Self { field, is_refused: true, condition }
+    }
+
+    /// A field that has no effect with the target.
+    pub const fn ignored(field: &'static str) -> Self {
+        Self { field, is_refused: false, condition: "" }
+    }
+}
+
+/// The settings for Slurm, which have no effect in pods.
+pub const SLURM_SECTION: Exception = Exception::ignored("slurm");
 
 /// The fields of the `spec` of a StatefulSet or Job that can change in place.
 const CHANGEABLE: &[&str] = &[

@@ -1,6 +1,7 @@
 //! Fields of the spec that Slurm cannot support (errors) and fields that have no effect under Slurm (notes). See [`check`].
 
-use crate::job::declare::{EnvValue, Image};
+use crate::job::declare::EnvValue;
+use crate::job::target::Exception;
 use crate::job::types::spec::{LauncherKind, LauncherPod, VolumeSource};
 use crate::job::{Case, field, key, spares};
 use crate::problem::{Problem, Span, codes};
@@ -30,6 +31,63 @@ codes! {
 
 /// Paths that exist only in pods.
 const POD_PATHS: &[&str] = &["/horovod/generated", "/kubeflow/openmpi/", "/etc/khorovod"];
+
+/// The fields that Slurm does not support, and those that have no effect under Slurm.
+pub const EXCEPTIONS: &[Exception] = &[
+    Exception::refused("code", ""),
+    Exception::refused("envFrom", ""),
+    Exception::refused("env.NAME.fieldRef", ""),
+    Exception::refused("storage", "except a `hostPath` that equals its `mountPath`"),
+    Exception::refused("workers.elastic", ""),
+    Exception::refused("workers.spares", "if above 0"),
+    Exception::refused("workers.groups", "with more than one group"),
+    Exception::refused("workers.gpuResource", "other than `nvidia.com/gpu` and `amd.com/gpu`, without `slurm.gres`"),
+    Exception::refused("launcher.interactive", "if true"),
+    Exception::refused("launcher.kind", "if `jax` or `tensorflow`"),
+    Exception::refused("launcher.args", "with `slurm.srun` and the launcher mpirun"),
+    Exception::refused("placement.nodeSelector", "without `slurm.partition`, `constraint` or `nodelist`"),
+    Exception::refused("placement.affinity", "without `slurm.partition`, `constraint` or `nodelist`"),
+    Exception::ignored("metadata.namespace"),
+    Exception::ignored("metadata.labels"),
+    Exception::ignored("metadata.annotations"),
+    Exception::ignored("image.pullPolicy"),
+    Exception::ignored("image.pullSecrets"),
+    Exception::ignored("launcher.runsIn"),
+    Exception::ignored("workers.shm"),
+    Exception::ignored("workers.rdma"),
+    Exception::ignored("workers.resourceClaims"),
+    Exception::ignored("workers.gpuClaim"),
+    Exception::ignored("workers.computeDomain"),
+    Exception::ignored("workers.healthCheck"),
+    Exception::ignored("launcher.cpu"),
+    Exception::ignored("launcher.memory"),
+    Exception::ignored("launcher.image"),
+    Exception::ignored("lifecycle.startTimeout"),
+    Exception::ignored("launcher.lostTimeout"),
+    Exception::ignored("lifecycle.retriesResetAfter"),
+    Exception::ignored("lifecycle.retriesWithoutProgress"),
+    Exception::ignored("lifecycle.finalExitCodes"),
+    Exception::ignored("placement.tolerations"),
+    Exception::ignored("placement.priorityClassName"),
+    Exception::ignored("placement.runtimeClassName"),
+    Exception::ignored("placement.spread"),
+    Exception::ignored("placement.pack"),
+    Exception::ignored("placement.topology"),
+    Exception::ignored("placement.hostNetwork"),
+    Exception::ignored("scheduling.volcanoQueue"),
+    Exception::ignored("scheduling.localQueue"),
+    Exception::ignored("scheduling.schedulerName"),
+    Exception::ignored("lifecycle.ttlAfterFinished"),
+    Exception::ignored("lifecycle.keepWorkers"),
+    Exception::ignored("lifecycle.stall"),
+    Exception::ignored("runTag"),
+    Exception::ignored("ssh"),
+    Exception::ignored("security"),
+    Exception::ignored("patches"),
+    Exception::ignored("observability.metrics"),
+    Exception::ignored("observability.launcherMetrics"),
+    Exception::ignored("observability.progress"),
+];
 
 /// Reports a field that Slurm does not support.
 fn refuse(span: Span, message: &str, hint: &str, problems: &mut Vec<Problem>) {
@@ -329,66 +387,17 @@ fn options(case: &Case<'_>, problems: &mut Vec<Problem>) {
 
 /// Reports the fields that are only about pods, in one note.
 fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    let body = case.body;
-    let metadata = case.job.metadata.as_ref();
-    let workers = body.workers.as_ref();
-    let launcher = body.launcher.as_ref();
-    let placement = body.placement.as_ref();
-    let scheduling = body.scheduling.as_ref();
-    let lifecycle = body.lifecycle.as_ref();
-    let image = body.image.as_ref().and_then(|at| match &at.value {
-        Image::Full(parts) => Some(parts),
-        Image::Name(_) => None,
-    });
-    macro_rules! of {
-        ($($path:literal $section:ident . $field:ident),+ $(,)?) => {
-            [$(($path, $section.and_then(|at| key(at.$field.as_ref())))),+]
+    let place = |path: &str| {
+        let (top, below) = match path.strip_prefix("metadata.") {
+            Some(below) => ("metadata", below),
+            None => ("spec", path),
         };
-    }
-    let fields = of![
-        "metadata.namespace" metadata.namespace,
-        "metadata.labels" metadata.labels,
-        "metadata.annotations" metadata.annotations,
-        "image.pullPolicy" image.pull_policy,
-        "image.pullSecrets" image.pull_secrets,
-        "launcher.runsIn" launcher.runs_in,
-        "workers.shm" workers.shm,
-        "workers.rdma" workers.rdma,
-        "workers.resourceClaims" workers.resource_claims,
-        "workers.gpuClaim" workers.gpu_claim,
-        "workers.computeDomain" workers.compute_domain,
-        "workers.healthCheck" workers.health_check,
-        "launcher.cpu" launcher.cpu,
-        "launcher.memory" launcher.memory,
-        "launcher.image" launcher.image,
-        "lifecycle.startTimeout" lifecycle.start_timeout,
-        "launcher.lostTimeout" launcher.lost_timeout,
-        "lifecycle.retriesResetAfter" lifecycle.retries_reset_after,
-        "lifecycle.retriesWithoutProgress" lifecycle.retries_without_progress,
-        "lifecycle.finalExitCodes" lifecycle.final_exit_codes,
-        "placement.tolerations" placement.tolerations,
-        "placement.priorityClassName" placement.priority_class_name,
-        "placement.runtimeClassName" placement.runtime_class_name,
-        "placement.spread" placement.spread,
-        "placement.pack" placement.pack,
-        "placement.topology" placement.topology,
-        "placement.hostNetwork" placement.host_network,
-        "scheduling.volcanoQueue" scheduling.volcano_queue,
-        "scheduling.localQueue" scheduling.local_queue,
-        "scheduling.schedulerName" scheduling.scheduler_name,
-        "lifecycle.ttlAfterFinished" lifecycle.ttl_after_finished,
-        "lifecycle.keepWorkers" lifecycle.keep_workers,
-        "lifecycle.stall" lifecycle.stall,
-    ];
-    let sections = [
-        ("runTag", key(field!(case.run_tag))),
-        ("ssh", key(field!(case.ssh))),
-        ("security", key(field!(case.security))),
-        ("patches", key(field!(case.patches))),
-        ("observability.metrics", key(field!(case.observability.metrics))),
-        ("observability.launcherMetrics", key(field!(case.observability.launcher_metrics))),
-        ("observability.progress", key(field!(case.observability.progress))),
-    ];
+        let (parents, key) = below.rsplit_once('.').unwrap_or(("", below));
+        let parents = parents.split('.').filter(|parent| !parent.is_empty());
+        let map = parents.fold(case.document.get(top), |map, parent| map?.get(parent));
+        map.and_then(|map| map.entry(key)).map(|entry| entry.key_span)
+    };
+    let ignored = EXCEPTIONS.iter().filter(|exception| !exception.is_refused).map(|exception| exception.field);
     let node_labels = ["nodeSelector", "affinity"].map(|name| {
         let at = case.document.get("spec").and_then(|spec| spec.get("placement")).and_then(|at| at.entry(name));
         let slurm = &case.spec.slurm;
@@ -398,8 +407,11 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
             at.filter(|_| has_equivalent).map(|at| at.key_span),
         )
     });
-    let found: Vec<(&str, Span)> =
-        fields.into_iter().chain(sections).chain(node_labels).filter_map(|(path, span)| Some((path, span?))).collect();
+    let found: Vec<(&str, Span)> = ignored
+        .map(|path| (path, place(path)))
+        .chain(node_labels)
+        .filter_map(|(path, span)| Some((path, span?)))
+        .collect();
     let Some(((_, span), rest)) = found.split_first() else { return };
     let paths: Vec<String> = found.iter().map(|(path, _)| format!("`{path}`")).collect();
     let verb = if rest.is_empty() { "has" } else { "have" };

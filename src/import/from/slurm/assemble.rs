@@ -19,9 +19,9 @@ use khorovod_compiler::shell::words;
 const RANKS_WITHOUT_MPI: &str = "in pods mpirun starts the ranks. If they find each other by SLURM_PROCID or RANK, as with Lightning, \
                     import with `--command \"torchrun PROGRAM\"`";
 /// The note for ranks that deepspeed started without MPI.
-const DEEPSPEED: &str = "it started the ranks itself; now it starts them with mpirun, which must be on PATH under Slurm, and in the \
-                         image. It also passed `--local_rank`; if your program needs it, add `--local_rank \
-                         $OMPI_COMM_WORLD_LOCAL_RANK` to spec.command";
+const DEEPSPEED: &str = "deepspeed started the ranks itself. Now it starts them with mpirun, which must be in the image and, under \
+                         Slurm, on PATH. It also passed `--local_rank` to the program: if the program needs it, add \
+                         `--local_rank $OMPI_COMM_WORLD_LOCAL_RANK` to spec.command";
 /// The note for a program that is the only rank.
 const ONE: &str = "under Slurm it starts as in the script; in pods mpirun starts it, so the image needs MPI and sshd";
 /// The note about Slurm for such a program, if no option selects a PMI.

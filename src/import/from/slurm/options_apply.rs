@@ -161,16 +161,27 @@ impl Script<'_, '_, '_> {
                 .lost(row, "spec.lifecycle.checkpoint.signal can only be SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2");
         };
         // `gracePeriod` is at most one hour.
-        let period = format_duration(seconds.clamp(1, 3_600).into());
+        const LONGEST: u32 = 3_600;
+        let period = format_duration(seconds.clamp(1, LONGEST).into());
         self.context.spec.put(set::LIFECYCLE_CHECKPOINT_SIGNAL, signal, &option.as_written);
         self.context.spec.put(set::LIFECYCLE_CHECKPOINT_GRACE_PERIOD, period, &option.as_written);
         let how = match value.split_once(':') {
             Some((flags, _)) if flags.contains(['B', 'b']) => {
-                "the ranks get the signal, not the script, and a program without a handler for it ends; in pods also before an eviction or another end of the run"
+                "every rank gets the signal, and the script does not. A program without a handler for the signal ends. In pods, the \
+                 ranks get it before every end of the run, such as an eviction"
             }
-            _ => "in pods the ranks get the signal also before an eviction or another end of the run",
+            _ => {
+                "in pods, the ranks get the signal before every end of the run, such as an eviction, and not only before the \
+                 time limit"
+            }
         };
-        self.changed(row, field::LIFECYCLE_CHECKPOINT, how);
+        let limit = match seconds > LONGEST {
+            true => format!(
+                ". spec.lifecycle.checkpoint.gracePeriod is at most 1h, so the signal comes 1h and not {seconds} s before the end"
+            ),
+            false => String::new(),
+        };
+        self.changed(row, field::LIFECYCLE_CHECKPOINT, &format!("{how}{limit}"));
     }
 
     /// Passes an option to srun or sbatch unchanged. Returns the field that holds it.
