@@ -4,7 +4,7 @@
 use serde_json::Value as Json;
 
 use crate::field;
-use crate::field_outcomes::Row;
+use crate::field_outcomes::{Row, Verdict};
 use crate::spec_builder::SpecBuilder;
 
 /// The beginning of a note about a value that the user has to check.
@@ -29,9 +29,10 @@ const INTERFACE: &str = "check: pods usually have only the interfaces `eth0` and
 const DEVICE: &str =
     "check: pods have RDMA devices only with spec.workers.rdma, and the nodes may name them differently";
 
-/// Adds a note to the row of a kept value.
+/// Adds a note to the row of a value that is kept or changed.
 pub fn add_note(row: &mut Row, spec: &SpecBuilder) {
-    let note = match (gpu_type(row, spec), check(row, spec)) {
+    let is_kept = row.verdict == Some(Verdict::Kept);
+    let note = match (gpu_type(row, spec).filter(|_| is_kept), check(row, spec)) {
         (Some(kind), _) => {
             row.to.push(field::SLURM_GRES.to_owned());
             format!(
@@ -39,7 +40,7 @@ pub fn add_note(row: &mut Row, spec: &SpecBuilder) {
             )
         }
         (None, Some(note)) => note.to_owned(),
-        (None, None) if is_for_slurm_only(row) => "under Slurm only".to_owned(),
+        (None, None) if is_kept && is_for_slurm_only(row) => "under Slurm only".to_owned(),
         (None, None) => return,
     };
     row.note = if row.note.is_empty() { note } else { format!("{note}; {}", row.note) };

@@ -251,8 +251,7 @@ impl<'o> Context<'o> {
                 "the same as the default, which the job leaves out".clone_into(&mut row.note);
             }
         }
-        let kept = rows.iter_mut().filter(|row| row.verdict == Some(Verdict::Kept));
-        kept.for_each(|row| checks::add_note(row, &self.spec));
+        rows.iter_mut().for_each(|row| checks::add_note(row, &self.spec));
         (self.spec.text(&head), secrets, rows)
     }
 

@@ -200,6 +200,7 @@ pub fn read(text: &str, span: Span, context: &mut Context<'_>) {
         rows: Vec::new(),
         outcomes: Vec::new(),
     };
+    script.report_misspelt_directives();
     let mut rest = parts.iter();
     while let Some(part) = rest.next() {
         if script.part(part, simple) {
@@ -267,6 +268,26 @@ impl Script<'_, '_, '_> {
     /// Records that the new spec does not need a row.
     fn dropped(&mut self, row: usize, why: &str) {
         self.settle(row, Verdict::Dropped, "", why);
+    }
+
+    /// Reports comments that were probably meant as options: `# SBATCH --nodes=2`, `#sbatch --nodes=2`. `##SBATCH` is the usual
+    /// way to turn an option off.
+    fn report_misspelt_directives(&mut self) {
+        let mut start = self.span.start;
+        for line in self.text.split_inclusive('\n') {
+            let span = Span { start, end: start + line.trim_end().len(), ..self.span };
+            start += line.len();
+            let Some(rest) = line.strip_prefix('#').filter(|rest| !rest.starts_with("SBATCH")) else { continue };
+            let mut words = rest.split_whitespace();
+            let is_word = words.next().is_some_and(|word| word.eq_ignore_ascii_case("sbatch"));
+            if is_word && words.next().is_some_and(|word| word.starts_with('-')) {
+                let row = self.row(line.trim_end(), span);
+                self.lost(
+                    row,
+                    "a comment for sbatch: if you need the option, write `#SBATCH` without a space and in capitals",
+                );
+            }
+        }
     }
 
     /// Records that a row is not in the new spec.

@@ -163,6 +163,14 @@ fn image_way_out(text: &str) -> Option<WayOut> {
     let name = transport.split_once("://").map_or(transport, |(_, rest)| rest).trim_start_matches('/');
     // enroot writes a `#` between the registry and the path.
     let name = if name.matches('#').count() == 1 { name.replace('#', "/") } else { name.to_owned() };
+    // The address of the page of an image on Docker Hub.
+    let name = match name.strip_prefix("hub.docker.com/") {
+        Some(page) => match page.strip_prefix("_/") {
+            Some(official) => format!("docker.io/library/{official}"),
+            None => format!("docker.io/{}", page.strip_prefix("r/").unwrap_or(page)),
+        },
+        None => name,
+    };
     let candidates = [name.clone(), name.to_ascii_lowercase()];
     let found = candidates.into_iter().find(|candidate| has_form::<ImageName>(candidate));
     found.map(WayOut::Write).or_else(|| left_open(text).or_else(|| part_of_image(text)).map(WayOut::Advice))
@@ -176,7 +184,7 @@ fn part_of_image(text: &str) -> Option<String> {
     if let Some((_, digest)) = text.split_once('@') {
         let hex = digest.strip_prefix("sha256:").filter(|hex| hex.len() == 64);
         let is_whole = hex.is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        return (!is_whole).then(|| "a digest is `@sha256:` and 64 hexadecimal digits".to_owned());
+        return (!is_whole).then(|| "a digest is `@sha256:` and 64 hexadecimal digits; a tag follows `:`".to_owned());
     }
     let last = text.rsplit('/').next().unwrap_or_default();
     if last.matches(':').count() > 1 {

@@ -340,6 +340,9 @@ impl<'n> Reader<'n, '_> {
                     "write only the number, such as `gpus: {count}`; choose the type with `placement.nodeSelector`"
                 ))
             }
+            Kind::Scalar { text, .. } if path.ends_with("runAsUser") && text == "root" => {
+                problem.hint("write the id of the user: root is `0`, with `podSecurityLevel: baseline`")
+            }
             _ if expected.is_number() => {
                 let example = own.and_then(|(_, example)| example).map_or_else(|| "4".to_owned(), |one| flow(&one));
                 problem.hint(format!("write it in digits, such as `{example}`"))

@@ -184,6 +184,7 @@ impl FieldIndex {
             return Some(format!("write `launcher: {name}`"));
         }
         let hint = match name {
+            "kind" | "name" if path.contains("patches[") => "it belongs in `target`: `{target: {kind: Pod}, patch: …}`",
             "apiVersion" | "kind" | "metadata" | "spec" if path != "the document" => {
                 "it belongs at the top of the document: write it in the first column"
             }

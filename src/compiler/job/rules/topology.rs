@@ -40,7 +40,7 @@ fn misspelt_levels(given: &declare::Topology, problems: &mut Vec<Problem>) {
             let message = format!(
                 "`{word}` is not a level that khorovod has a word for, so it is read as the node label `{word}`"
             );
-            let hint = format!("did you mean `{near}`? The words are {}", alternatives(WORDS));
+            let hint = format!("did you mean `{near}`? A word for a level is {}", alternatives(WORDS));
             let problem = Problem::new(&TOPOLOGY_LEVEL, level.span, message);
             problems.push(problem.hint(hint).fix(level.span, near));
         }
