@@ -65,7 +65,7 @@ fn shapes(field: &Json) -> Vec<(&str, &'static str)> {
     found
 }
 
-/// What the column of defaults has for a field that is not set unless the user sets it.
+/// The text in the column of defaults for a field that is not set unless the user sets it.
 const NOT_SET: &str = "–";
 
 /// The fields of which exactly one must be given, if a field is one of them.

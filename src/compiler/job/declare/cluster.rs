@@ -67,7 +67,7 @@ shape! {
         "value" value: LabelValue, example "true";
         /// The effect of the taint. Default: every effect.
         "effect" effect: Effect, example "NoSchedule";
-        /// How many seconds a pod stays on a node with the taint `NoExecute`. Default: no limit.
+        /// The time in seconds for which a pod stays on a node with the taint `NoExecute`. Default: no limit.
         "tolerationSeconds" toleration_seconds: Int<0, 1_000_000>, example 300;
     }
 }
