@@ -284,6 +284,14 @@ fn compare(context: &mut Context<'_>, node: &Node, main: Option<&Node>, pods: (&
                 compare(context, &entry.value, main.and_then(|main| main.get(&entry.key)), pods);
             }
         }
+        // The words of a command mean something only together.
+        Kind::List(items)
+            if items.iter().all(|item| text(item).is_some())
+                && main.is_some_and(|main| main.to_json() != node.to_json()) =>
+        {
+            let why = format!("`{}` has another value, and the spec has one value for all pods", pods.1.name);
+            context.lose(node, &why);
+        }
         Kind::List(items) if !items.is_empty() => {
             let others = main.map_or(&[][..], Node::items);
             for (index, item) in items.iter().enumerate() {

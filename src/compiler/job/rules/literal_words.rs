@@ -115,7 +115,12 @@ fn command(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) {
             let python = program.rsplit('/').next().is_some_and(|name| name.starts_with("python"));
             // The shell may be preceded by `env`, `numactl` or a container runtime.
             let shell = words.iter().any(|(_, word)| SHELLS.contains(&word.rsplit('/').next().unwrap_or(word)));
-            problems.extend(report_split_script(&words).or_else(|| no_script(&words)).or_else(|| assignment(&words)));
+            problems.extend(
+                report_split_script(&words)
+                    .or_else(|| no_script(&words))
+                    .or_else(|| without_c(&words))
+                    .or_else(|| assignment(&words)),
+            );
             for (index, (item, word)) in words.iter().enumerate() {
                 let found = typeset(item.span, word, Some(word))
                     .or_else(|| invisible(item.span, word))
@@ -330,6 +335,18 @@ fn no_script(words: &[(&Node, &str)]) -> Option<Problem> {
     let is_shell = SHELLS.contains(&shell.rsplit('/').next().unwrap_or(shell));
     let message = format!("`{shell} {option}` needs a script, and no word follows");
     (is_shell && ["-c", "-lc", "-ec"].contains(option)).then(|| {
+        Problem::new(&LITERAL_WORD, item.span, message)
+            .hint("write the command as a string, without the shell: it runs under `bash -c`")
+    })
+}
+
+/// Reports a script for a shell without `-c`, which the shell takes as the name of a file: `[bash, "a.sh; exit 0"]`.
+fn without_c(words: &[(&Node, &str)]) -> Option<Problem> {
+    let [(_, shell), (item, script), ..] = words else { return None };
+    let is_shell = SHELLS.contains(&shell.rsplit('/').next().unwrap_or(shell));
+    let is_script = !script.starts_with('-') && script.contains([';', '|', '&', '\n']);
+    let message = format!("`{shell}` takes `{script}` as the name of a file, because `-c` does not precede it");
+    (is_shell && is_script).then(|| {
         Problem::new(&LITERAL_WORD, item.span, message)
             .hint("write the command as a string, without the shell: it runs under `bash -c`")
     })
