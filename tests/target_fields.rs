@@ -23,6 +23,11 @@ const TOGETHER: &[(&str, &[&str])] = &[
     ("launcher.args", &["launcher.args=[-v]", "slurm={srun: {}}"]),
     ("launcher.interactive", &["launcher={kind: shell, interactive: true}"]),
     ("placement.topology.rankOrder", &["placement.topology.rankOrder=[rack]"]),
+    (
+        "placement.affinity",
+        &["placement.affinity={podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}"],
+    ),
+    ("placement.spread", &["placement.spread=acme.com/zone"]),
     ("ssh.secretName", &["ssh.secretName=keys"]),
 ];
 
@@ -50,7 +55,7 @@ fn fields(root: &Json, shape: &Json, prefix: &str, found: &mut Vec<(String, Vec<
 }
 
 #[test]
-fn the_exceptions_are_what_the_targets_report() {
+fn exceptions_agree_with_the_problems_of_targets() {
     let schema = khorovod::schema();
     let mut all = Vec::new();
     fields(&schema, &schema["$defs"]["Body"], "", &mut all);
@@ -93,7 +98,11 @@ fn the_exceptions_are_what_the_targets_report() {
                 }
                 (None, true) => refused_fields.iter().any(|field| field == path),
                 // Only Slurm has a note for fields without effect.
-                (_, false) => target.facts().has_pods || ignored_fields.iter().any(|field| field == path),
+                (Some((_, sets)), false) => {
+                    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+                    problems(&sets, target).iter().any(|(code, _)| *code == "slurm-ignores")
+                }
+                (None, false) => target.facts().has_pods || ignored_fields.iter().any(|field| field == path),
             };
             if !is_reported {
                 wrong.push(format!("{}: {path}: no problem is reported", target.name()));
