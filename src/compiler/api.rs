@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::job::KubeVersion;
-use crate::pods::Scripts;
+use crate::pods::{Scripts, keys};
 use crate::problem::Problems;
 use crate::report;
 use crate::targets::{self, Target};
@@ -22,6 +22,10 @@ pub enum Keys {
     /// The Secret contains the word `masked` instead of key material.
     Masked,
 }
+
+/// Derives the entries of the ssh Secret of a job from a seed, the namespace (empty if none is set) and the name of the job: the
+/// private key and the `authorized_keys` of the user, the host key, and the `known_hosts`.
+pub type DeriveKeys = fn(&[u8; 32], &str, &str) -> [String; 4];
 
 /// A text and its name in messages.
 #[derive(Debug, Clone)]
@@ -104,6 +108,9 @@ pub struct Inputs {
     pub strict: bool,
     /// The source of ssh keys.
     pub keys: Keys,
+    /// Derives the ssh keys from a seed. The default is [`ssh_keys`](crate::ssh_keys); a caller with another function does not
+    /// contain its code.
+    pub derive_keys: DeriveKeys,
     /// The texts of the scripts that pods run.
     pub scripts: Scripts,
     /// The size in bytes of the largest stream that [`expand`](crate::expand) accepts.
@@ -122,6 +129,7 @@ impl Default for Inputs {
             target: targets::PLAIN,
             strict: false,
             keys: Keys::Missing,
+            derive_keys: keys::ssh_keys,
             scripts: Scripts::default(),
             limit: 512 << 20,
         }

@@ -211,5 +211,5 @@ pub fn is_patched_by(patch: &Patch, object: &Object) -> bool {
 
 /// A value as JSON.
 pub fn json(value: &impl Serialize) -> Json {
-    serde_json::to_value(value).expect("keys of objects are strings")
+    crate::yaml::writer::to_json(value)
 }

@@ -42,11 +42,14 @@ pub mod timeline;
 #[allow(missing_docs)]
 pub mod yaml;
 
-pub use api::{Document, FoundSecret, Inputs, Keys, NotUtf8, Origin, Preview, Rendered, Reports, Text, files};
+pub use api::{
+    DeriveKeys, Document, FoundSecret, Inputs, Keys, NotUtf8, Origin, Preview, Rendered, Reports, Text, files,
+};
 pub use job::{KubeVersion, NotAKubeVersion, expectations_schema, parse_duration, schema};
 pub use pipeline::{
     Fixed, changes, check, documents, expand, find_secrets, fix, format, is_rendered, jobs, krm, preview, render,
     render_to, rendered_target, reports, secret, timeline_facts,
 };
+pub use pods::keys::ssh_keys;
 pub use pods::{Scripts, seed};
 pub use targets::{Target, UnknownTarget};

@@ -65,13 +65,13 @@ fn plan(spec: Spec, document: Document, scripts: Scripts) -> (Plan, Vec<pods::Fi
 }
 
 /// The entries of the ssh Secret of a job. Empty if the job needs no keys or uses another Secret.
-fn keys(plan: &Plan, keys: &Keys) -> Vec<(&'static str, String)> {
+fn keys(plan: &Plan, inputs: &Inputs) -> Vec<(&'static str, String)> {
     let has_secret = plan.brings_keys() && plan.spec.ssh.secret.is_none();
     let namespace = plan.spec.namespace.as_deref().unwrap_or_default();
-    match keys {
+    match &inputs.keys {
         Keys::Seed(seed) if has_secret => {
-            let entries = pods::keys::secret_data(seed, namespace, &plan.spec.name);
-            entries.map(|(name, text)| (name, Base64::encode_string(text.as_bytes()))).into()
+            let texts = (inputs.derive_keys)(seed, namespace, &plan.spec.name);
+            pods::keys::ENTRIES.into_iter().zip(texts.map(|text| Base64::encode_string(text.as_bytes()))).collect()
         }
         Keys::Masked if has_secret => pods::keys::ENTRIES.map(|name| (name, Base64::encode_string(b"masked"))).into(),
         _ => Vec::new(),
@@ -179,7 +179,7 @@ fn build(
     }
     let build = |Job { piece, spec, source_comment, kept, .. }: Job| {
         let (plan, files) = plan(spec, kept, inputs.scripts);
-        let keys = keys(&plan, &inputs.keys);
+        let keys = keys(&plan, inputs);
         (piece, Built::new(&inputs.target.build(&plan, &files, &keys), &source_comment))
     };
     parallel::in_order(jobs, build, |(piece, built)| each(piece, built));
@@ -225,7 +225,7 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
         stream.check_patches(&job);
         let (plan, files) = plan(job.spec, job.kept, inputs.scripts);
         let objects = {
-            let keys = keys(&plan, &inputs.keys);
+            let keys = keys(&plan, inputs);
             inputs.target.build(&plan, &files, &keys).names()
         };
         plans.push((plan, objects));

@@ -4,6 +4,7 @@
 //! constructs that YAML parsers treat differently. [`merge`] and [`set`] apply overlays and `--set` to the tree. This module
 //! does not depend on the fields of a training spec.
 
+mod float;
 pub mod flow;
 mod merge;
 mod node;

@@ -219,7 +219,7 @@ fn place_name(svg: &mut String, circle: &Circle, angle: f64, name: &str, size: u
     let _ = write!(
         svg,
         "<text x='{}' y='{}' class='small middle'>{}</text>",
-        tenths(x.clamp(10.0, f64::from(size) - 10.0)),
+        tenths(x.min(f64::from(size) - 10.0).max(10.0)),
         tenths(y + 4.0),
         Escaped(name)
     );

@@ -1,10 +1,11 @@
-// The exports of the WebAssembly modules in ../wasm, ../import, ../timeline and ../texts, so that the sources can be checked before the modules are
+// The exports of the WebAssembly modules in ../wasm, ../import, ../timeline, ../texts and ../keys, so that the sources can be checked before the modules are
 // built. Once web/pkg/ exists, TypeScript uses the declarations there instead.
 
 declare module "*/pkg/khorovod_web.js" {
   export function preview(spec: string, width: number): Uint8Array;
   export function draw(spec: string, width: number): string;
-  export function render(spec: string, seed: Uint8Array): Uint8Array;
+  export function render(spec: string, keys: string): Uint8Array;
+  export function jobs_with_keys(spec: string): string;
   export function changes(old: string, now: string): string;
   export function load_scripts(texts: string): boolean;
   export function svg(spec: string): string;
@@ -22,6 +23,11 @@ declare module "*/pkg/khorovod_web_import.js" {
 
 declare module "*/pkg/khorovod_web_timeline.js" {
   export function timeline(facts: string, job: number, scenario: string, width: number): string;
+  export default function load(options: { module_or_path: string }): Promise<unknown>;
+}
+
+declare module "*/pkg/khorovod_web_keys.js" {
+  export function ssh_keys(jobs: string, seed: Uint8Array): string;
   export default function load(options: { module_or_path: string }): Promise<unknown>;
 }
 

@@ -1,5 +1,6 @@
 // The compiler in a thread of its own, so that no spec, however long, delays typing.
-import { changes, draw, facts, initSync, load_scripts, preview, render, svg } from "../pkg/khorovod_web.js";
+import { changes, draw, facts, initSync, jobs_with_keys, load_scripts, preview, render, svg } from "../pkg/khorovod_web.js";
+import keysModule from "../pkg/khorovod_web_keys_bg.wasm?url";
 import importModule from "../pkg/khorovod_web_import_bg.wasm?url";
 import textsModule from "../pkg/khorovod_web_texts_bg.wasm?url";
 import timelineModule from "../pkg/khorovod_web_timeline_bg.wasm?url";
@@ -52,6 +53,13 @@ async function loadTimeline() {
   return module.timeline;
 }
 
+/** Derives the ssh keys of a spec's jobs from a seed. */
+async function deriveKeys(spec: string, seed: Uint8Array): Promise<string> {
+  const { default: load, ssh_keys } = await import("../pkg/khorovod_web_keys.js");
+  await load({ module_or_path: keysModule });
+  return ssh_keys(jobs_with_keys(spec), seed);
+}
+
 async function loadTexts() {
   const { default: load, codes, scripts } = await import("../pkg/khorovod_web_texts.js");
   await load({ module_or_path: textsModule });
@@ -102,9 +110,11 @@ class Server {
         const timeline = await this.timeline;
         return () => timeline(facts(call.spec), call.job, call.scenario, call.width);
       }
-      case "render":
+      case "render": {
         if (!this.hasScripts) await this.loadedTexts();
-        return () => render(call.spec, call.seed);
+        const keys = call.seed.length ? await deriveKeys(call.spec, call.seed) : "";
+        return () => render(call.spec, keys);
+      }
       case "changes":
         return () => changes(call.old, call.now);
       case "texts": {

@@ -78,7 +78,7 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
         return;
     }
     let (mut plan, files) = plan(spec.clone(), kept.clone(), inputs.scripts);
-    let keys = keys(&plan, &inputs.keys);
+    let keys = keys(&plan, inputs);
     // Build the objects without patches. The name of the run is already computed from the spec with all patches.
     let patches = std::mem::take(&mut plan.spec.patches);
     let output = inputs.target.build(&plan, &files, &keys);

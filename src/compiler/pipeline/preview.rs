@@ -47,7 +47,7 @@ pub fn preview(text: &Text, inputs: &Inputs, max_jobs: usize) -> Result<Preview,
             break;
         }
         let (plan, files) = plan(spec, kept, inputs.scripts);
-        let keys = keys(&plan, &inputs.keys);
+        let keys = keys(&plan, inputs);
         let output = inputs.target.build(&plan, &files, &keys);
         out.copy(piece.start);
         // The documents before this job have no origin.

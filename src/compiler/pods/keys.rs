@@ -51,6 +51,11 @@ pub fn secret_data(seed: &[u8; 32], namespace: &str, name: &str) -> [(&'static s
     KeyPairs::derive(seed, namespace, name).secret_data()
 }
 
+/// The texts of the entries of the ssh Secret, in the order of [`ENTRIES`].
+pub fn ssh_keys(seed: &[u8; 32], namespace: &str, name: &str) -> [String; 4] {
+    secret_data(seed, namespace, name).map(|(_, text)| text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{PrivateKey, secret_data};

@@ -75,10 +75,10 @@ impl<'a> Scalar<'a> {
             return Self::Trap(Trap::Sexagesimal);
         }
         let float = |b: &u8| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'+' | b'-');
-        match (all(digits, float), text.parse::<f64>()) {
-            (true, Ok(value)) if value.is_finite() => Self::Float(value),
-            (true, Ok(_)) => Self::Trap(Trap::Special),
-            _ => Self::Text(text),
+        match all(digits, float).then(|| super::float::parse(text)).flatten() {
+            Some(value) if value.is_finite() => Self::Float(value),
+            Some(_) => Self::Trap(Trap::Special),
+            None => Self::Text(text),
         }
     }
 }

@@ -6,17 +6,27 @@
 mod scalar;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 use std::collections::HashMap;
 use std::fmt::{self, Display};
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 use serde::ser::{self, Error as _, Impossible, Serialize};
+use serde_json::Value as Json;
 
 /// Appends `value` to `out` as one document, without `---`. The keys of every map must be strings.
 pub fn to_yaml<T: Serialize + ?Sized>(value: &T, out: &mut String) {
     let document = Node { out, column: 0, place: Place::Start };
     value.serialize(document).expect("keys of objects are strings");
+}
+
+/// Converts a value to JSON. The keys of every map must be strings. It uses the same serializer as [`to_yaml`], which writes tokens
+/// instead of YAML: with the serializer of `serde_json`, the binary would contain the code that serializes each object twice.
+pub fn to_json<T: Serialize + ?Sized>(value: &T) -> Json {
+    let mut out = String::new();
+    let written = value.serialize(Node { out: &mut out, column: 0, place: Place::Token });
+    written.ok().and_then(|()| tokens::read(&mut out.as_str())).expect("keys of objects are strings")
 }
 
 /// The longest key that is written as `key:`. Longer keys are written as `? key`, because YAML allows at most 1024
@@ -69,6 +79,8 @@ enum Place {
     Dash,
     /// Nothing, because the node is a key itself. The key starts at `column`.
     Name,
+    /// The output is not YAML but [`tokens`].
+    Token,
 }
 
 /// The position at which the next value is written.
@@ -113,17 +125,26 @@ impl<'a> Node<'a> {
     }
 
     /// Starts a map. Its entries are indented below the key or the dash of the map.
-    fn map(self) -> Result<Block<'a>, Error> {
+    fn map(mut self) -> Result<Block<'a>, Error> {
         self.refuse_key()?;
+        self.open('{');
         let column = if self.place == Place::Start { 0 } else { self.column + 2 };
         Ok(Block { node: self, column, empty: true })
     }
 
     /// Starts a list. Below a key, its items are not indented. Below a dash, they are.
-    fn list(self) -> Result<Block<'a>, Error> {
+    fn list(mut self) -> Result<Block<'a>, Error> {
         self.refuse_key()?;
+        self.open('[');
         let column = if self.place == Place::Dash { self.column + 2 } else { self.column };
         Ok(Block { node: self, column, empty: true })
+    }
+
+    /// Writes an opening bracket as a token. YAML has none.
+    fn open(&mut self, bracket: char) {
+        if self.place == Place::Token {
+            self.out.push(bracket);
+        }
     }
 }
 
@@ -138,6 +159,9 @@ struct Block<'a> {
 impl Block<'_> {
     /// Writes the line break and the indent before the next child.
     fn begin_child(&mut self) {
+        if self.node.place == Place::Token {
+            return;
+        }
         let inline = self.empty && self.node.place != Place::Key;
         if self.empty && self.node.place == Place::Key {
             self.node.out.push('\n');
@@ -150,18 +174,24 @@ impl Block<'_> {
 
     /// Writes the key of a struct field, which needs no quotes.
     fn field(&mut self, key: &'static str) {
+        if self.node.place == Place::Token {
+            return tokens::push_string(key, self.node.out);
+        }
         self.begin_child();
         self.node.out.push_str(key);
         self.node.out.push(':');
     }
 
     fn child(&mut self, place: Place) -> Node<'_> {
+        let place = if self.node.place == Place::Token { Place::Token } else { place };
         Node { out: self.node.out, column: self.column, place }
     }
 
     /// Writes the brackets of an empty map or list.
     fn finish(mut self, brackets: &str) {
-        if self.empty {
+        if self.node.place == Place::Token {
+            self.node.out.push_str(&brackets[1..]);
+        } else if self.empty {
             self.node.space();
             self.node.out.push_str(brackets);
             self.node.out.push('\n');
@@ -241,6 +271,10 @@ impl<'a> ser::Serializer for Node<'a> {
         match self.place {
             Place::Name => {
                 self.key(v);
+                return Ok(());
+            }
+            Place::Token => {
+                tokens::push_string(v, self.out);
                 return Ok(());
             }
             // At the top level a block scalar could contain a line that is a document marker.
@@ -326,7 +360,8 @@ impl<'a> ser::Serializer for Node<'a> {
     ) -> Result<Block<'a>, Error> {
         let mut outer = self.map()?;
         outer.field(variant);
-        Node { out: outer.node.out, column: outer.column, place: Place::Key }.map()
+        let place = if outer.node.place == Place::Token { Place::Token } else { Place::Key };
+        Node { out: outer.node.out, column: outer.column, place }.map()
     }
 }
 
@@ -336,7 +371,9 @@ impl ser::SerializeSeq for Block<'_> {
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
         self.begin_child();
-        self.node.out.push_str("- ");
+        if self.node.place != Place::Token {
+            self.node.out.push_str("- ");
+        }
         value.serialize(self.child(Place::Dash))
     }
     fn end(self) -> Result<(), Error> {
@@ -396,6 +433,9 @@ impl ser::SerializeStructVariant for Block<'_> {
         ser::SerializeStruct::serialize_field(self, key, value)
     }
     fn end(self) -> Result<(), Error> {
-        ser::SerializeStruct::end(self)
+        // As tokens, the map that contains the variant ends too.
+        let brackets = if self.node.place == Place::Token { "{}}" } else { "{}" };
+        self.finish(brackets);
+        Ok(())
     }
 }

@@ -6,6 +6,7 @@
 
 mod offsets;
 
+use std::cell::RefCell;
 use std::sync::OnceLock;
 
 use khorovod::problem::{self, Problems};
@@ -21,6 +22,13 @@ use offsets::Offsets;
 
 /// The scripts that pods run, once the page has loaded them.
 static SCRIPTS: OnceLock<Scripts> = OnceLock::new();
+thread_local! {
+    /// The jobs that need ssh keys, while [`jobs_with_keys`] runs.
+    static JOBS_WITH_KEYS: RefCell<String> = const { RefCell::new(String::new()) };
+    /// The ssh keys that [`render`] was called with.
+    static SSH_KEYS: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
 /// At most this many jobs are described; further ones are only checked.
 const JOBS: usize = 50;
 /// At most this many problems are listed.
@@ -32,7 +40,16 @@ fn text(text: String) -> Text {
 
 fn inputs(keys: Keys) -> Inputs {
     let scripts = SCRIPTS.get().copied().unwrap_or(Scripts::LEFT_OUT);
-    Inputs { keys, scripts, ..Inputs::default() }
+    Inputs { keys, scripts, derive_keys: known_keys, ..Inputs::default() }
+}
+
+/// The keys of a job among those that [`render`] was called with.
+fn known_keys(_: &[u8; 32], namespace: &str, name: &str) -> [String; 4] {
+    let wanted = format!("{namespace}/{name}");
+    SSH_KEYS.with_borrow(|keys| {
+        let mut parts = keys.split('\0').skip_while(|part| *part != wanted).skip(1);
+        [(); 4].map(|()| parts.next().unwrap_or_default().to_owned())
+    })
 }
 
 /// Takes the texts of the scripts of pods, which are the result of the function `scripts` of `khorovod-web-texts`. Before this
@@ -94,12 +111,30 @@ pub fn secrets(text: &str) -> String {
     json(&found.collect::<Vec<_>>())
 }
 
-/// Renders the objects to apply: [`Files`] as JSON, then a newline and their text. A seed of 32 bytes makes the ssh keys;
-/// any other seed leaves the Secret out. Empty if the stream has errors.
+/// Returns the jobs of a stream that need ssh keys, one line `NAMESPACE/NAME` each, for the function `ssh_keys` of
+/// `khorovod-web-keys`; empty if the stream has errors.
 #[wasm_bindgen]
-pub fn render(spec: String, seed: &[u8]) -> Vec<u8> {
-    let keys = seed.try_into().map_or(Keys::LeftOut, Keys::Seed);
-    let rendered = khorovod::render(&text(spec), &inputs(keys)).unwrap_or_default();
+pub fn jobs_with_keys(spec: String) -> String {
+    fn note(_: &[u8; 32], namespace: &str, name: &str) -> [String; 4] {
+        JOBS_WITH_KEYS.with_borrow_mut(|jobs| jobs.extend([namespace, "/", name, "\n"]));
+        Default::default()
+    }
+    // The seed is not used.
+    let inputs = Inputs { derive_keys: note, ..inputs(Keys::Seed([0; 32])) };
+    let is_valid = khorovod::render(&text(spec), &inputs).is_ok();
+    let jobs = JOBS_WITH_KEYS.take();
+    if is_valid { jobs } else { String::new() }
+}
+
+/// Renders the objects to apply: [`Files`] as JSON, then a newline and their text. `keys` are the ssh keys of the jobs, which the
+/// function `ssh_keys` of `khorovod-web-keys` returns; if they are empty, the Secrets are left out. Empty if the stream has errors.
+#[wasm_bindgen]
+pub fn render(spec: String, keys: String) -> Vec<u8> {
+    // The seed is not used.
+    let source = if keys.is_empty() { Keys::LeftOut } else { Keys::Seed([0; 32]) };
+    SSH_KEYS.set(keys);
+    let rendered = khorovod::render(&text(spec), &inputs(source)).unwrap_or_default();
+    SSH_KEYS.take();
     let files = khorovod::files(std::slice::from_ref(&rendered)).into_iter();
     let files = files.map(|(path, one, _)| RenderedFile { path, from: one.range.start, to: one.range.end });
     packed(&Files { files: files.collect() }, &rendered.text)
@@ -300,10 +335,15 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_made_only_from_a_seed() {
-        let secrets = |seed: &[u8]| unpacked(render(JOB.to_owned(), seed)).0.to_string().matches("-ssh.yaml").count();
-        assert_eq!((secrets(&[]), secrets(&[7; 32])), (0, 1));
+    fn secrets_have_the_keys_of_their_job() {
+        let rendered = |keys: &str| unpacked(render(JOB.to_owned(), keys.to_owned()));
+        let (files, text) = rendered("/other\0a\0b\0c\0d\0/mnist\0one\0two\0three\0four");
+        assert_eq!(files.to_string().matches("-ssh.yaml").count(), 1);
+        assert!(text.contains("id_ed25519: b25l\n") && text.contains("known_hosts: Zm91cg==\n"), "{text}");
+        assert_eq!(rendered("").0.to_string().matches("-ssh.yaml").count(), 0);
         assert!(parsed(JOB).1.contains("bWFza2Vk"));
+        assert_eq!(jobs_with_keys(JOB.replace("name: mnist", "name: mnist, namespace: team-a")), "team-a/mnist\n");
+        assert_eq!(jobs_with_keys(JOB.replace("gpus", "gpu")), "");
     }
 
     #[test]

@@ -17,14 +17,20 @@ use crate::yaml::{Kind, Node, Scalar};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Int<const MIN: u32, const MAX: u32>(pub u32);
 
+/// A float as an integer of 32 bits, if it is one.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "values that do not fit are refused")]
+fn whole(value: f64) -> Option<u32> {
+    (value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value)).then_some(value as u32)
+}
+
 impl<const MIN: u32, const MAX: u32> Field for Int<MIN, MAX> {
     const ITEM: Item = Item::Number;
 
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         let value = match node.scalar() {
             Some(Scalar::Int(value)) => u32::try_from(value).ok(),
-            // JSON Schema accepts `8.0` as an integer. `+ 0.0` removes the sign of `-0.0`.
-            Some(Scalar::Float(value)) if value.fract() == 0.0 => format!("{:.0}", value + 0.0).parse().ok(),
+            // JSON Schema accepts `8.0` as an integer.
+            Some(Scalar::Float(value)) if value.fract() == 0.0 => whole(value),
             _ => return reader.wrong_type(node, Expected::Integer { min: MIN, max: MAX }),
         };
         match value {
@@ -116,9 +122,13 @@ impl Field for Quantity {
     }
 }
 
-/// A number without exponent, with at most 12 digits behind its point.
+/// A number from 0 to 10¹² without exponent, with at most 12 digits behind its point. Formatting a float with the standard library
+/// would add 6 KB to a compressed WebAssembly module.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the number is not larger")]
 fn decimal(value: f64) -> String {
-    let text = format!("{:.12}", value.abs());
+    const TRILLION: u64 = 1_000_000_000_000;
+    let (whole, trillionths) = (value.trunc() as u64, (value.fract() * 1e12).round() as u64);
+    let text = format!("{}.{:012}", whole + trillionths / TRILLION, trillionths % TRILLION);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
@@ -210,8 +220,9 @@ fn meant_duration(text: &str) -> Option<String> {
     if number.contains('.') {
         let parts = [("d", 24, "h"), ("h", 60, "m"), ("m", 60, "s")];
         let (_, count, smaller) = parts.into_iter().find(|(known, ..)| unit.trim() == *known)?;
-        let whole = number.parse::<f64>().ok()? * f64::from(count);
-        return (whole.fract() == 0.0 && whole >= 1.0).then(|| format!("{whole:.0}{smaller}"));
+        let Scalar::Float(value) = Scalar::plain(number) else { return None };
+        let parts = whole(value * f64::from(count)).filter(|parts| *parts > 0)?;
+        return Some(format!("{parts}{smaller}"));
     }
     let unit = match unit.trim().to_ascii_lowercase().as_str() {
         "w" | "wk" | "week" | "weeks" => return Some(format!("{}d", number.parse::<u32>().ok()?.checked_mul(7)?)),
@@ -247,7 +258,9 @@ fn several_parts(text: &str) -> Option<String> {
 
 /// The hint for a text that resembles no duration.
 fn duration_hint(text: &str) -> String {
-    if ["forever", "infinite", "infinity", "inf", "unlimited", "none", "∞"].contains(&text.to_lowercase().as_str()) {
+    if ["forever", "infinite", "infinity", "inf", "unlimited", "none", "∞"]
+        .contains(&text.to_ascii_lowercase().as_str())
+    {
         return "leave the field out for its default; `khorovod explain FIELD` describes it".to_owned();
     }
     "write whole numbers with the units `d`, `h`, `m` and `s`, without spaces".to_owned()

@@ -79,7 +79,7 @@ fn rewrite_scalar(text: &str, scalar: Scalar<'_>, expected: Expected) -> Option<
             Some(match below < f64::from(min) || below == 0.0 {
                 // Most fields do not take 0, so the hint does not suggest it.
                 true => ("write `1`, or another integer".to_owned(), None),
-                false => (format!("write `{below:.0}` or `{above:.0}`"), None),
+                false => (format!("write `{}` or `{}`", below as i64, above as i64), None),
             })
         }
         (Scalar::Text(_), Expected::Integer { min, max }) => {

@@ -109,16 +109,19 @@ struct Probe {
 enum Method {
     /// Connects to a port, and starts no process in a container whose CPUs the training uses.
     TcpSocket(Entry<&'static str>),
-    Exec {
-        command: [&'static str; 2],
-    },
+    Exec(Command),
+}
+
+#[derive(Debug, Serialize)]
+struct Command {
+    command: [&'static str; 2],
 }
 
 /// The liveness probe of a pod with `launcher.sh` or `agent.sh`. It runs `alive.sh`, which fails if the script of the pod hangs; the
 /// kubelet then ends the container. The probe must fail for two minutes, so that a busy node, which starts the command late, does
 /// not end a training. The probe has no grace period of its own, because Kubernetes ignores it in pods that never restart.
 const SCRIPT_PROBE: Probe = Probe {
-    method: Method::Exec { command: ["/bin/bash", "/etc/khorovod/scripts/alive.sh"] },
+    method: Method::Exec(Command { command: ["/bin/bash", "/etc/khorovod/scripts/alive.sh"] }),
     initial_delay_seconds: None,
     period_seconds: 30,
     timeout_seconds: 30,

@@ -233,10 +233,11 @@ pub fn write_float(float: f64, out: &mut String) {
     if float.is_infinite() {
         return out.push_str(if float > 0.0 { ".inf" } else { "-.inf" });
     }
-    let text = format!("{float:?}");
+    // The standard library would need a second formatter of floats.
+    let text = serde_json::Value::from(float).to_string();
     let Some((mantissa, exponent)) = text.split_once('e') else { return out.push_str(&text) };
     out.push_str(mantissa);
     out.push_str(if mantissa.contains('.') { "e" } else { ".0e" });
-    out.push_str(if exponent.starts_with('-') { "" } else { "+" });
+    out.push_str(if exponent.starts_with(['-', '+']) { "" } else { "+" });
     out.push_str(exponent);
 }
