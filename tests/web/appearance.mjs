@@ -77,6 +77,16 @@ const STATES = [
       await page.locator("#import .done").scrollIntoViewIfNeeded();
     },
   ],
+  [
+    "what-if",
+    smallest,
+    "picture",
+    async (page) => {
+      await page.click("#what-if summary");
+      await page.getByLabel("Price per GPU hour").fill("2.5");
+      await page.waitForTimeout(80);
+    },
+  ],
 ];
 
 const THEMES = { light: {}, dark: { colorScheme: "dark" } };

@@ -36,9 +36,14 @@ const TYPES = {
   ".wasm": "application/wasm",
 };
 
-/** Serves the built folder at a path, or the folder that a function returns for each request. */
+/**
+ * Serves the built folder at a path, or the folder that a function returns for each request. `requests` has the path and the time
+ * of each request.
+ */
 export async function serve(under = "/", folder = () => dist) {
+  const requests = [];
   const server = createServer(async (request, response) => {
+    requests.push({ path: request.url, time: Date.now() });
     const path = decodeURIComponent(new URL(request.url, "http://x").pathname);
     const file = path.startsWith(under) && normalize(path.slice(under.length) || "index.html");
     try {
@@ -52,6 +57,7 @@ export async function serve(under = "/", folder = () => dist) {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     address: `http://127.0.0.1:${server.address().port}${under}`,
+    requests,
     close: () => new Promise((resolve) => (server.closeAllConnections(), server.close(resolve))),
   };
 }

@@ -8,6 +8,7 @@ import "./examples.mjs";
 import "./import.mjs";
 import "./picture.mjs";
 import "./timeline.mjs";
+import "./what-if.mjs";
 import "./output.mjs";
 import "./offline.mjs";
 import "./large.mjs";

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { examples } from "./examples.mjs";
-import { check, close, open, out, root, serve, slack, test, write } from "./browser.mjs";
+import { check, close, dist, open, out, serve, slack, test, write } from "./browser.mjs";
 
 const figures = {};
 const keep = (name, value) => {
@@ -105,13 +105,36 @@ test("the page is interactive within a second", async () => {
   return took.map(Math.round).join(", ");
 });
 
+const packedSize = (file) => execFileSync("brotli", ["-q", "11", "-c", file], { maxBuffer: 64 << 20 }).length;
+
+test("the page loads little before it is interactive", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const interactive = await page.evaluate(
+    () => performance.timeOrigin + performance.getEntriesByName("interactive")[0].startTime,
+  );
+  // The requests for what the page loads next leave a moment after the mark.
+  const first = server.requests.filter(({ time }) => time <= interactive);
+  const files = first.map(({ path }) => (path === "/" ? "index.html" : path.slice(1)));
+  check(
+    ["index.html", /index.*js/, /\.css/, /web_bg.*wasm/, /worker.*js/].every((name) => files.some((file) => file.match(name))),
+    `the page is not complete: ${files}`,
+  );
+  const sizes = files.map((file) => [file.replace("assets/", ""), packedSize(join(dist, file))]);
+  const sum = sizes.reduce((all, [, size]) => all + size, 0);
+  keep("first load, brotli, bytes", sum);
+  check(sum <= 520_000, `${sum} bytes: ${JSON.stringify(sizes)}`);
+  await server.close();
+  return `${sum} bytes: ${JSON.stringify(sizes)}`;
+});
+
 test("the page is small", async () => {
-  const folder = join(root, "web/dist/assets");
-  // The texts are loaded after the first picture, the importers for the first import, and the timeline when it is opened.
-  const sizes = { wasm: 0, texts: 0, importers: 0, timeline: 0, js: 0, css: 0, json: 0 };
-  const named = { _texts_bg: "texts", _import_bg: "importers", _timeline_bg: "timeline" };
+  const folder = join(dist, "assets");
+  // The texts are loaded after the first picture, the importers for the first import, the keys for the first download with keys, and the timeline when it is opened.
+  const sizes = { wasm: 0, keys: 0, texts: 0, importers: 0, timeline: 0, js: 0, css: 0, json: 0 };
+  const named = { _keys_bg: "keys", _texts_bg: "texts", _import_bg: "importers", _timeline_bg: "timeline" };
   for (const file of readdirSync(folder)) {
-    const packed = execFileSync("brotli", ["-q", "11", "-c", join(folder, file)], { maxBuffer: 64 << 20 }).length;
+    const packed = packedSize(join(folder, file));
     const module = Object.keys(named).find((part) => file.includes(part));
     sizes[module ? named[module] : file.split(".").at(-1)] += packed;
   }

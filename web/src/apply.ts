@@ -3,7 +3,8 @@ import { strToU8, zipSync } from "fflate";
 import { bookAddress, bookLink } from "./book";
 import { asError, type Compiled, type Compiler, decode } from "./compiler";
 import { h, markup } from "./dom";
-import { encodeSpec, LONG_LINK, secretWarning } from "./link";
+import { LONG_LINK, secretWarning } from "./link";
+import { encodeSpec } from "./packed";
 import type { Report, Secrets } from "./wire/types";
 
 /** The page on installation. */

@@ -1,12 +1,6 @@
-// The editor of the spec, and the viewer of an object's YAML. Both live in shadow roots: there CodeMirror uses constructed
-// style sheets, which the page's content security policy allows. Elsewhere it adds a <style> element, which it forbids.
-import {
-  acceptCompletion,
-  autocompletion,
-  closeBrackets,
-  closeBracketsKeymap,
-  completionKeymap,
-} from "@codemirror/autocomplete";
+// The editor of the spec. It is in a shadow root: there CodeMirror uses constructed style sheets, which the page's content
+// security policy allows. Elsewhere it adds a <style> element, which it forbids. After the first preview the editor gets the
+// extensions of editor-tools.ts.
 import { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import {
@@ -17,8 +11,7 @@ import {
   indentUnit,
   syntaxHighlighting,
 } from "@codemirror/language";
-import { type Diagnostic, forEachDiagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
-import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
+import type { Diagnostic } from "@codemirror/lint";
 import {
   Annotation,
   Compartment,
@@ -32,20 +25,18 @@ import {
   Decoration,
   type DecorationSet,
   EditorView,
+  gutter,
   highlightActiveLine,
   highlightActiveLineGutter,
   highlightSpecialChars,
-  hoverTooltip,
   keymap,
   lineNumbers,
   ViewPlugin,
-  WidgetType,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { completions, hover } from "./completion";
-import type { Line } from "./diff";
 import { directInput } from "./direct-input";
 import { h, markup } from "./dom";
+import type * as EditorTools from "./editor-tools";
 import { inPage } from "./hints";
 import { breakLine, isInText } from "./new-line";
 import type { Fields } from "./schema";
@@ -115,6 +106,8 @@ const theme = EditorView.theme({
     display: "inline-block",
     fontFamily: "var(--mono)",
   },
+  // As wide before the marks are loaded as with them.
+  ".cm-gutter-lint": { width: "1.4em" },
   ".cm-lintRange-error": { backgroundImage: "none", borderBottom: "2px solid var(--error)" },
   ".cm-lintRange-warning": { backgroundImage: "none", borderBottom: "2px solid var(--warning)" },
   ".cm-lintRange-info": { backgroundImage: "none", borderBottom: "2px solid var(--accent)" },
@@ -154,10 +147,10 @@ const highlighted = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-const appearance: Extension = [theme, syntaxHighlighting(colors), highlightSpecialChars(), EditorState.tabSize.of(2)];
+export const appearance: Extension = [theme, syntaxHighlighting(colors), highlightSpecialChars(), EditorState.tabSize.of(2)];
 
 /** Makes a CodeMirror view in a shadow root of the element. */
-function createView(parent: HTMLElement, doc: string, extensions: Extension[]): EditorView {
+export function createView(parent: HTMLElement, doc: string, extensions: Extension[]): EditorView {
   const root = parent.shadowRoot ?? parent.attachShadow({ mode: "open" });
   return new EditorView({ state: EditorState.create({ doc, extensions }), root, parent: root });
 }
@@ -167,7 +160,9 @@ const byPage = Annotation.define<boolean>();
 
 export class Editor {
   private readonly view: EditorView;
-  private readonly language = new Compartment();
+  private readonly marks = new Compartment();
+  private readonly extras = new Compartment();
+  private tools: typeof EditorTools | undefined;
   /** During an update the editor accepts no other: the problems found meanwhile are underlined after it. */
   private updating = false;
   private found: Problem[] | undefined;
@@ -194,7 +189,7 @@ export class Editor {
       appearance,
       lineNumbers(),
       foldGutter(),
-      lintGutter(),
+      this.marks.of(gutter({ class: "cm-gutter-lint" })),
       history(),
       indentUnit.of("  "),
       bracketMatching(),
@@ -204,26 +199,18 @@ export class Editor {
         view.dispatch(insert());
         return true;
       }),
-      closeBrackets(),
       highlightActiveLine(),
       highlightActiveLineGutter(),
-      // A single letter occurs everywhere: its marks are of no use, and the next key removes them again.
-      highlightSelectionMatches({ minSelectionLength: 2 }),
       EditorView.lineWrapping,
       highlighted,
       yaml(),
-      this.language.of([]),
+      this.extras.of([]),
       keymap.of([
         { key: "Mod-.", run: () => this.applyNearestFix() },
         { key: "Enter", run: breakLine },
-        { key: "Tab", run: acceptCompletion },
-        ...closeBracketsKeymap,
         ...defaultKeymap,
-        ...searchKeymap,
         ...historyKeymap,
         ...foldKeymap,
-        ...completionKeymap.filter(({ key }) => key !== "Enter"),
-        ...lintKeymap,
         indentWithTab,
       ]),
       EditorView.contentAttributes.of({
@@ -254,14 +241,12 @@ export class Editor {
     return Math.min(offset, this.view.state.doc.length);
   }
 
-  /** Turns on completion and hover. */
-  useSchema(fields: Fields) {
-    this.view.dispatch({
-      effects: this.language.reconfigure([
-        autocompletion({ override: [completions(fields)], icons: false, defaultKeymap: false }),
-        hoverTooltip(hover(fields), { hoverTime: 250 }),
-      ]),
-    });
+  /** Turns on completion, hover, search, and the marks of problems. */
+  useTools(tools: typeof EditorTools, fields: Fields) {
+    this.tools = tools;
+    const extras = this.extras.reconfigure(tools.extras(fields));
+    this.view.dispatch({ effects: [extras, this.marks.reconfigure(tools.lintGutter())] });
+    this.underlineFound();
   }
 
   /** Replaces the whole text. */
@@ -282,13 +267,13 @@ export class Editor {
 
   private underlineFound() {
     const problems = this.found;
+    if (!problems || !this.tools) return;
     this.found = undefined;
-    if (!problems) return;
     if (!problems.length && !this.hasMarks) return;
     this.hasMarks = problems.length > 0;
     const diagnostics = problems.map((problem) => this.diagnostic(problem));
     diagnostics.sort((a, b) => a.from - b.from);
-    this.view.dispatch(setDiagnostics(this.view.state, diagnostics));
+    this.view.dispatch(this.tools.setDiagnostics(this.view.state, diagnostics));
   }
 
   private diagnostic({ code, severity, message, hint, labels, fix }: Problem): Diagnostic {
@@ -313,6 +298,11 @@ export class Editor {
     };
   }
 
+  /** Replaces a part of the text where the user has not typed. Quick replacements of the same part are undone together. */
+  replace({ from, to, text }: PlacedText) {
+    this.view.dispatch({ changes: { from, to, insert: text } });
+  }
+
   /** Applies an edit. If it adds a field, the value is an example: it is selected, so that typing replaces it. */
   apply({ from, to, text }: PlacedText) {
     const added = from === to ? /^([\s,]*[\w"]+: (?:\{\w+: (?=[^,]*\}))?)([^\n]*[^\n,\s}]|\S+)/.exec(text) : null;
@@ -330,7 +320,7 @@ export class Editor {
   private applyNearestFix(): boolean {
     const line = this.view.state.doc.lineAt(this.view.state.selection.main.head);
     let apply: (() => void) | undefined;
-    forEachDiagnostic(this.view.state, (diagnostic, from, to) => {
+    this.tools?.forEachDiagnostic(this.view.state, (diagnostic, from, to) => {
       const action = diagnostic.actions?.[0];
       const isOnLine = from >= line.from && from <= line.to;
       if (action && (!apply || isOnLine)) apply = () => action.apply(this.view, from, to);
@@ -369,70 +359,4 @@ export function fixLabel({ from, to, text: whole }: PlacedText): string {
   const action = from === to ? "Add" : "Fix";
   if (text.includes("\n")) return action === "Add" ? `Add: ${/^\w*/.exec(text)?.[0]}` : "Fix";
   return `${action}: ${text.length > 40 ? `${text.slice(0, 40)}…` : text}`;
-}
-
-class RemovedLine extends WidgetType {
-  constructor(private readonly text: string) {
-    super();
-  }
-  override eq(other: RemovedLine) {
-    return other.text === this.text;
-  }
-  toDOM() {
-    return h("div", { class: "removed" }, this.text);
-  }
-}
-
-/** Marks added lines, and shows each removed line above the line that followed it. */
-function diffMarks(state: EditorState, lines: Line[]): DecorationSet {
-  const set = new RangeSetBuilder<Decoration>();
-  let number = 1;
-  for (const { kind, text } of lines) {
-    const at = state.doc.line(Math.min(number, state.doc.lines)).from;
-    if (kind === "removed") {
-      set.add(at, at, Decoration.widget({ widget: new RemovedLine(text), block: true, side: -1 }));
-      continue;
-    }
-    if (kind === "added") set.add(at, at, Decoration.line({ class: "added" }));
-    number++;
-  }
-  return set.finish();
-}
-
-/** An object's YAML to read, fold and search, with marks of what changed in it. */
-export class Viewer {
-  private readonly view: EditorView;
-  private readonly diff = new Compartment();
-
-  constructor(parent: HTMLElement, label: string) {
-    this.view = createView(parent, "", [
-      appearance,
-      foldGutter(),
-      yaml(),
-      EditorState.readOnly.of(true),
-      EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
-      keymap.of([...searchKeymap, ...foldKeymap, ...defaultKeymap]),
-      this.diff.of([]),
-    ]);
-  }
-
-  show(text: string, diff: Line[]) {
-    const old = this.view.state.doc.toString();
-    if (old !== text) this.view.dispatch({ changes: changedRange(old, text) });
-    const marks = EditorView.decorations.of(diffMarks(this.view.state, diff));
-    this.view.dispatch({ effects: this.diff.reconfigure(marks) });
-  }
-
-  destroy() {
-    this.view.destroy();
-  }
-}
-
-/** The smallest single edit that turns one text into another. */
-function changedRange(old: string, now: string): { from: number; to: number; insert: string } {
-  let from = 0;
-  while (from < old.length && from < now.length && old[from] === now[from]) from++;
-  let [to, end] = [old.length, now.length];
-  while (to > from && end > from && old[to - 1] === now[end - 1]) [to, end] = [to - 1, end - 1];
-  return { from, to, insert: now.slice(from, end) };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { examples, smallest, summaryOf } from "./examples";
+import { examples } from "./all-examples";
+import { smallest, summaryOf } from "./examples";
 
 describe("the examples", () => {
   it("start with the smallest", () => {

@@ -1,19 +1,18 @@
-// The repository's examples. Each teaches one thing.
+// The repository's examples. Each teaches one thing. All except the smallest are loaded after the first preview.
+import smallestFile from "../../examples/smallest/job.yaml?raw";
 
-const files = import.meta.glob<string>("../../examples/*/job.yaml", { query: "?raw", import: "default", eager: true });
-
-interface Example {
+export interface Example {
   name: string;
   spec: string;
 }
 
 /** The spec that a new user starts from. */
-export const smallest = files["../../examples/smallest/job.yaml"] ?? "";
+export const smallest = smallestFile;
 
 /** All examples by name, the smallest one first. */
-export const examples: Example[] = Object.entries(files)
-  .map(([path, spec]) => ({ name: path.split("/").at(-2) ?? path, spec }))
-  .sort((a, b) => Number(b.name === "smallest") - Number(a.name === "smallest") || a.name.localeCompare(b.name));
+export async function loadExamples(): Promise<Example[]> {
+  return (await import("./all-examples")).examples;
+}
 
 /** The summary of an example: the first sentence of the comment at its top. */
 export function summaryOf(spec: string): string {

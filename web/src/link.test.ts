@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { decodePermalink, decodeSpec, encodePermalink, encodeSpec, maskSecrets, secretWarning } from "./link";
+import { decodePermalink, encodePermalink, maskSecrets, secretWarning } from "./link";
+import { decodeSpec, encodeSpec } from "./packed";
 
 describe("a link", () => {
   it.each(["", "kind: TrainingJob\n", "# ä𝄞\n", "x".repeat(100_000)])("brings a spec back", (spec) => {

@@ -2,7 +2,7 @@
 import { type Compiled, decode } from "./compiler";
 import { diff, type Line } from "./diff";
 import { count, h, markup, setText } from "./dom";
-import { Viewer } from "./editor";
+import { Viewer } from "./viewer";
 import type { RenderedDocument } from "./wire/types";
 
 /** At most this many objects are listed. */

@@ -1,26 +1,26 @@
 // The page: each change of the spec goes to the compiler, and the views show what it returns.
 import schemaFile from "../../schema/training-job.v1alpha1.schema.json?url";
 import moduleFile from "../pkg/khorovod_web_bg.wasm?url";
-import { Apply } from "./apply";
+import type { Apply } from "./apply";
 import { bookAddress, bookLink } from "./book";
 import { asError, type Compiled, Compiler } from "./compiler";
 import { byId, count, h, markup, setText, setVisible } from "./dom";
 import { Details } from "./details";
 import { Drafts, titleOf } from "./drafts";
 import { Editor } from "./editor";
-import { examples, smallest, summaryOf } from "./examples";
-import { ImportDialog } from "./import";
-import { decodePermalink, decodeSpec, encodePermalink, maskSecrets } from "./link";
-import { Objects } from "./objects";
+import { type Example, loadExamples, smallest, summaryOf } from "./examples";
+import type { ImportDialog } from "./import";
+import { decodePermalink, encodePermalink, maskSecrets, SPEC } from "./link";
+import type { Objects } from "./objects";
+import { once } from "./once";
 import { type Part, Picture } from "./picture";
 import { pngOf } from "./png";
 import { changeList, gpus, plan } from "./plan";
 import { ProblemList, summarize, worstOf } from "./problems";
-import { checkSchema, Fields } from "./schema";
 import { makeSplit } from "./split";
 import type { TimelineView } from "./timeline";
-import { parse } from "./wire/check";
-import type { Preview, Report, Scenario } from "./wire/types";
+import type { WhatIf } from "./what-if";
+import type { PlacedText, Preview, Report, Scenario } from "./wire/types";
 
 const VIEWS = ["picture", "timeline", "plan", "objects", "apply"] as const;
 type View = (typeof VIEWS)[number];
@@ -67,8 +67,19 @@ export class Page {
   private base: State | undefined;
   /** Views that do not show the current state. */
   private readonly stale = new Set<View>(VIEWS);
-  /** The view of the timeline, which is loaded when it is opened. */
-  private timeline: Promise<TimelineView> | undefined;
+  // These parts are loaded when they are needed.
+  private readonly timeline = once(() => this.loadTimeline());
+  private readonly loadObjects = once(() => this.makeObjects());
+  private readonly loadApply = once(() => this.makeApply());
+  private readonly importDialog = once(() => this.makeImportDialog());
+  private readonly loadWhatIf = once(() => this.makeWhatIf());
+  private whatIf: WhatIf | undefined;
+  private shownTimeline: TimelineView | undefined;
+  private objects: Objects | undefined;
+  /** The state that the view of the objects compares with. */
+  private compared: State | undefined;
+  private apply: Apply | undefined;
+  private examples: Example[] = [];
   /** The event that the timeline shows. */
   private scenario: Scenario = "workerNode";
   /** Whether rendered objects contain the scripts of pods, which are loaded after the first preview. */
@@ -77,6 +88,8 @@ export class Page {
   private isDrawing = false;
   /** How many previews were shown. Tests wait for it to change. */
   private shown = 0;
+  /** Called when a preview is shown. */
+  private firstShown: () => void = () => undefined;
   private staleTimer: ReturnType<typeof setTimeout> | undefined;
   /** Ends the message about the result of an action. */
   private announcement: ReturnType<typeof setTimeout> | undefined;
@@ -85,9 +98,6 @@ export class Page {
   private readonly problems: ProblemList;
   private readonly picture: Picture;
   private readonly details: Details;
-  private readonly objects: Objects;
-  private readonly apply: Apply;
-  private readonly importDialog: ImportDialog;
   private readonly drafts = new Drafts(storage("localStorage"), storage("sessionStorage"), (spec) => this.masked(spec));
   /** The page runs without a compiler. */
   private hasFailed = false;
@@ -110,7 +120,7 @@ export class Page {
         "button",
         {
           type: "button",
-          onclick: () => void this.savePicture(type).catch((error: unknown) => this.announce(asError(error).message)),
+          onclick: () => this.report(this.savePicture(type)),
         },
         `Save as ${type}`,
       );
@@ -123,29 +133,61 @@ export class Page {
       openObject: (index) => this.openObject(index),
     });
     byId("view-objects").append(this.changesSinceBase);
+  }
+
+  private async makeObjects(): Promise<Objects> {
+    const { Objects } = await import("./objects");
     this.objects = new Objects(
       byId("view-objects"),
       (job, field) => this.rangeOf(job, field),
       (range) => this.highlight(range),
     );
+    return this.objects;
+  }
+
+  private async makeApply(): Promise<Apply> {
+    const { Apply } = await import("./apply");
     const context = {
       compiler: () => this.loadedCompiler(),
       spec: () => this.editor.text,
       secrets: (spec: string) => this.compiler?.secrets(spec) ?? [],
     };
-    this.apply = new Apply(byId("view-apply"), context, () => {
-      this.stale.add("apply");
-      this.drawView();
-    });
-    this.importDialog = new ImportDialog(
+    this.apply = new Apply(byId("view-apply"), context, () => this.redrawView("apply"));
+    return this.apply;
+  }
+
+  private async makeImportDialog(): Promise<ImportDialog> {
+    const { ImportDialog } = await import("./import");
+    return new ImportDialog(
       () => this.loadedCompiler(),
       (spec) => this.load(spec),
-      (name, text) => this.apply.download(name, text),
+      (name, text) => void this.loadApply().then((apply) => apply.download(name, text)),
       () => {
         // The button that opened the dialog may be gone, such as an offer among the problems. Then nothing on the page has the focus.
         if (!document.activeElement?.closest("header, main")) this.editor.focus();
       },
     );
+  }
+
+  private async makeWhatIf() {
+    const { WhatIf } = await import("./what-if");
+    const spec = { text: () => this.editor.text, replace: (edit: PlacedText) => this.editor.replace(edit) };
+    this.whatIf = new WhatIf(byId("what-if"), spec, storage("localStorage"));
+    if (this.current) this.whatIf.show(this.current);
+  }
+
+  private openImport(file?: string, system?: string) {
+    this.report(this.importDialog().then((dialog) => dialog.open(file, system)));
+  }
+
+  /** Shows the error of an action, if it has one. */
+  private report(action: Promise<unknown>) {
+    action.catch((error: unknown) => this.announce(asError(error).message));
+  }
+
+  private redrawView(view: View) {
+    this.stale.add(view);
+    this.drawView();
   }
 
   /** Shows the first spec, then loads the compiler and the schema. */
@@ -156,7 +198,7 @@ export class Page {
     this.showPane("spec");
     this.openLinkedEvent();
     this.openView(VIEWS.find((view) => view === decodePermalink(location.hash).view) ?? "picture");
-    const linked = this.specOfLink();
+    const linked = await this.specOfLink();
     if (linked === undefined || this.drafts.isOpened(linked)) this.editor.load(this.drafts.restore() ?? smallest);
     else this.openLinked(linked);
     this.claimDraft();
@@ -181,16 +223,25 @@ export class Page {
     );
     this.compiler = compiler;
     compiler.width = this.picture.width;
+    const isShown = new Promise<void>((resolve) => (this.firstShown = resolve));
     compiler.preview(this.editor.text);
-    const schema = fetch(schemaFile).then((response) => response.text());
+    // Nothing else is loaded before the first preview is shown.
+    await isShown;
     const codes = compiler.loadTexts();
-    this.editor.useSchema(new Fields(parse(checkSchema, await schema)));
+    await Promise.all([this.loadTools(), this.fillExamples()]);
     this.problems.codes = await codes;
     compiler.loadHere();
     // The objects of the base have no scripts.
     this.base = undefined;
     this.hasScripts = true;
     compiler.preview(this.editor.text);
+  }
+
+  /** Loads what the editor needs besides editing. */
+  private async loadTools() {
+    const schema = fetch(schemaFile).then((response) => response.text());
+    const tools = await import("./editor-tools");
+    this.editor.useTools(tools, tools.readSchema(await schema));
   }
 
   private loadedCompiler(): Compiler {
@@ -305,6 +356,8 @@ export class Page {
     this.markStale(!compiled && !blank);
     setText(byId("sum"), blank || !this.current ? "" : total(this.current.compiled));
     this.drawView();
+    setVisible(byId("what-if"), !blank);
+    if (this.current && byId("what-if", HTMLDetailsElement).open) this.whatIf?.show(this.current);
     this.setStatus(isEmpty ? "" : summarize(found));
     const worst = worstOf(found);
     if (byId("status").dataset["worst"] !== worst) byId("status").dataset["worst"] = worst;
@@ -316,6 +369,7 @@ export class Page {
     dataset["shown"] = String(++this.shown);
     if (this.hasScripts) dataset["ready"] = "";
     if (this.shown === 1) performance.mark("interactive");
+    this.firstShown();
   }
 
   /** Marks the result as that of an earlier spec, but only after a pause: most errors are half a line that is being typed. */
@@ -350,7 +404,7 @@ export class Page {
 
   private openObject(index: number) {
     this.openView("objects");
-    this.objects.reveal(index);
+    this.report(this.loadObjects().then((objects) => objects.reveal(index)));
   }
 
   private async savePicture(type: "SVG" | "PNG") {
@@ -358,8 +412,9 @@ export class Page {
     const { compiled, spec } = this.current;
     const svg = await this.loadedCompiler().svg(spec);
     const name = compiled.jobs.length === 1 ? (compiled.jobs[0]?.job ?? "jobs") : "jobs";
-    if (type === "SVG") this.apply.save(`${name}.svg`, new TextEncoder().encode(svg), "image/svg+xml");
-    else this.apply.save(`${name}.png`, await pngOf(svg), "image/png");
+    const apply = await this.loadApply();
+    if (type === "SVG") apply.save(`${name}.svg`, new TextEncoder().encode(svg), "image/svg+xml");
+    else apply.save(`${name}.png`, await pngOf(svg), "image/png");
     this.announce(`${name}.${type.toLowerCase()} is downloaded.`);
   }
 
@@ -388,11 +443,18 @@ export class Page {
           this.changesSinceBase.replaceChildren(h("p", {}, "Loading the scripts of the pods…"));
           break;
         }
+        if (!this.objects) {
+          this.report(this.loadObjects().then(() => this.redrawView("objects")));
+          break;
+        }
+        if (this.base && this.base !== this.compared) this.objects.setBase(this.base.compiled);
+        this.compared = this.base;
         this.objects.show(compiled);
         this.drawChanges(this.current).catch((error: unknown) => this.setStatus(asError(error).message));
         break;
       case "apply":
-        this.apply.show(compiled);
+        if (this.apply) this.apply.show(compiled);
+        else this.report(this.loadApply().then(() => this.redrawView("apply")));
         break;
     }
   }
@@ -423,13 +485,12 @@ export class Page {
   }
 
   private async drawTimeline() {
-    this.timeline ??= this.loadTimeline();
-    (await this.timeline).refresh();
+    (await this.timeline()).refresh();
   }
 
   private async loadTimeline(): Promise<TimelineView> {
     const { TimelineView } = await import("./timeline");
-    return new TimelineView(
+    this.shownTimeline = new TimelineView(
       byId("view-timeline"),
       this.scenario,
       async (job, scenario, width) => {
@@ -442,6 +503,7 @@ export class Page {
       },
       (error) => this.setStatus(asError(error).message),
     );
+    return this.shownTimeline;
   }
 
   /** Puts the open view into an address that names an example. */
@@ -468,13 +530,11 @@ export class Page {
   private restartComparison() {
     if (!this.current) return;
     this.setBase(this.current);
-    this.stale.add("objects");
-    this.drawView();
+    this.redrawView("objects");
   }
 
   private setBase(state: State) {
     this.base = state;
-    this.objects.setBase(state.compiled);
   }
 
   /** Suggests what to do with a text that holds no job: import it, or start from an example if it is empty. */
@@ -486,7 +546,7 @@ export class Page {
     }
     const system = await this.loadedCompiler().detectSystem(text);
     if (!system || text !== this.editor.text) return;
-    const act = () => void this.importDialog.open(text, system);
+    const act = () => this.openImport(text, system);
     this.problems.suggest({ text: `This looks like a file of \`${system}\`.`, label: "Import it", act });
   }
 
@@ -520,7 +580,7 @@ export class Page {
     const scenario = SCENARIOS.find((one) => one === event);
     if (!scenario) return;
     this.scenario = scenario;
-    this.timeline?.then((view) => view.choose(scenario)).catch(() => undefined);
+    this.shownTimeline?.choose(scenario);
   }
 
   /** Selects the half of the page that a narrow screen shows. */
@@ -542,29 +602,40 @@ export class Page {
     byId("show-spec").addEventListener("click", () => this.showPane("spec"));
     byId("show-result").addEventListener("click", () => {
       this.showPane("result");
-      this.stale.add(this.view);
-      this.drawView();
+      this.redrawView(this.view);
     });
-    this.fillExamples();
+    byId("what-if").addEventListener("toggle", () => {
+      this.report(this.loadWhatIf().then(() => this.current && this.whatIf?.show(this.current)));
+    });
+    this.listenForDrafts();
     this.listenForFiles();
     const links = bookAddress("docs/start.html") === undefined ? [] : bookLink("docs/start.html", "Docs");
     byId("links").append(...links);
     setVisible(byId("links"), links.length > 0);
-    byId("import-open").addEventListener("click", () => void this.importDialog.open());
-    byId("share").addEventListener("click", () => void this.apply.share().then((text) => this.announce(text)));
-    addEventListener("hashchange", () => {
-      const spec = this.specOfLink();
-      const view = VIEWS.find((one) => one === decodePermalink(location.hash).view);
-      this.openLinkedEvent();
-      if (view) this.openView(view);
-      if (spec !== undefined && spec !== this.editor.text) this.openLinked(spec);
-      else if (spec !== undefined && decodePermalink(location.hash).example === undefined) clearAddress();
+    byId("import-open").addEventListener("click", () => this.openImport());
+    byId("share").addEventListener("click", () => {
+      this.report(
+        this.loadApply()
+          .then((apply) => apply.share())
+          .then((text) => this.announce(text)),
+      );
     });
+    addEventListener("hashchange", () => void this.addressChanged());
     // A page that is left or hidden may get no further time.
     addEventListener("pagehide", () => this.drafts.flush());
     document.addEventListener("visibilitychange", () => {
       if (document.visibilityState === "hidden") this.drafts.flush();
     });
+  }
+
+  /** Shows what a changed address names. */
+  private async addressChanged() {
+    const spec = await this.specOfLink();
+    const view = VIEWS.find((one) => one === decodePermalink(location.hash).view);
+    this.openLinkedEvent();
+    if (view) this.openView(view);
+    if (spec !== undefined && spec !== this.editor.text) this.openLinked(spec);
+    else if (spec !== undefined && decodePermalink(location.hash).example === undefined) clearAddress();
   }
 
   /** Opens files that are chosen, or dropped anywhere on the page except into a dialog. */
@@ -594,14 +665,18 @@ export class Page {
     );
   }
 
-  private fillExamples() {
+  /** Lists the examples, once they are loaded. */
+  private async fillExamples() {
+    this.examples = await loadExamples();
+    const options = this.examples.map(({ name, spec }) => h("option", { value: name }, `${name} – ${summaryOf(spec)}`));
+    byId("examples").querySelector('[value="empty"]')?.after(...options);
+    this.fillStart();
+  }
+
+  private listenForDrafts() {
     const select = byId("examples", HTMLSelectElement);
     const drafts = h("optgroup", { label: "Your drafts in this browser" });
-    select.append(
-      h("option", { value: "" }, "Start from…"),
-      h("option", { value: "empty" }, "an empty spec"),
-      ...examples.map(({ name, spec }) => h("option", { value: name }, `${name} – ${summaryOf(spec)}`)),
-    );
+    select.append(h("option", { value: "" }, "Start from…"), h("option", { value: "empty" }, "an empty spec"));
     const listDrafts = () => {
       this.drafts.flush();
       const all = this.drafts.others();
@@ -612,7 +687,6 @@ export class Page {
       else drafts.remove();
     };
     listDrafts();
-    this.fillStart();
     // Before the list opens: other tabs may have stored drafts.
     select.addEventListener("pointerdown", listDrafts);
     select.addEventListener("focus", listDrafts);
@@ -622,7 +696,7 @@ export class Page {
       if (!value) return;
       if (value.startsWith("draft ")) this.continueDraft(value.slice("draft ".length));
       else {
-        const example = examples.find(({ name }) => name === value);
+        const example = this.examples.find(({ name }) => name === value);
         if (example) this.loadExample(example.name, example.spec);
         else this.load("");
       }
@@ -633,7 +707,7 @@ export class Page {
   /** Fills the empty page: some examples, the import and a file. */
   private fillStart() {
     const cards = FIRST_EXAMPLES.flatMap((wanted) => {
-      const example = examples.find(({ name }) => name === wanted);
+      const example = this.examples.find(({ name }) => name === wanted);
       if (!example) return [];
       const onclick = () => {
         this.loadExample(example.name, example.spec);
@@ -657,12 +731,16 @@ export class Page {
   }
 
   /** The spec in the address. If it is damaged, a notice appears, as the editor then shows another spec. */
-  private specOfLink(): string | undefined {
+  private async specOfLink(): Promise<string | undefined> {
+    const { hash } = location;
+    const { example } = decodePermalink(hash);
     const notice = byId("notice");
     notice.hidden = true;
+    if (example !== undefined) return (await loadExamples()).find(({ name }) => name === example)?.spec;
+    if (!hash.startsWith(`#${SPEC}`)) return undefined;
+    const { decodeSpec } = await import("./packed");
     try {
-      const { example } = decodePermalink(location.hash);
-      return decodeSpec(location.hash) ?? examples.find(({ name }) => name === example)?.spec;
+      return decodeSpec(hash);
     } catch {
       notice.className = "broken";
       notice.textContent = DAMAGED_LINK;
@@ -674,6 +752,9 @@ export class Page {
   /** Shows why the preview does not run. */
   private fail(...texts: string[]) {
     this.hasFailed = true;
+    this.firstShown();
+    // Without a compiler the page is still an editor.
+    if (this.shown === 0) this.loadTools().catch(() => undefined);
     byId("broken").replaceChildren(...texts.flatMap((text) => markup(text)));
     byId("broken").hidden = false;
     this.setStatus("not running");

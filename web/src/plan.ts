@@ -9,7 +9,7 @@ export const amounts = (list: Amount[]) => list.map(({ resource, quantity }) => 
 const quote = (word: string) => (/^[\w+=./:,@%-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
 /** The GPUs of jobs: `32 GPUs`, or `8 to 32 GPUs` if one is elastic. */
-export function gpus(reports: Report[]): string {
+export function gpus(reports: Pick<Report, "cost">[]): string {
   const sum = (end: 0 | 1) => reports.reduce((all, report) => all + report.cost.bounds[end], 0);
   const [least, most] = [sum(0), sum(1)];
   return least === most ? count(most, "GPU") : `${number(least)} to ${count(most, "GPU")}`;

@@ -3,7 +3,7 @@ import { closeBrackets, insertBracket } from "@codemirror/autocomplete";
 import { yaml } from "@codemirror/lang-yaml";
 import { EditorSelection, EditorState, type Transaction } from "@codemirror/state";
 import { describe, expect, it } from "vitest";
-import { examples } from "./examples";
+import { examples } from "./all-examples";
 import { breakLine, indentBehind, isInText } from "./new-line";
 
 const empty = () => EditorState.create({ extensions: [yaml(), closeBrackets()] });

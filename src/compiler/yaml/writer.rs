@@ -140,7 +140,7 @@ impl<'a> Node<'a> {
         Ok(Block { node: self, column, empty: true })
     }
 
-    /// Writes an opening bracket as a token. YAML has none.
+    /// Writes an opening bracket, if the output is tokens.
     fn open(&mut self, bracket: char) {
         if self.place == Place::Token {
             self.out.push(bracket);

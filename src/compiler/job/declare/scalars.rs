@@ -19,7 +19,7 @@ pub struct Int<const MIN: u32, const MAX: u32>(pub u32);
 
 /// A float as an integer of 32 bits, if it is one.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "values that do not fit are refused")]
-fn whole(value: f64) -> Option<u32> {
+fn to_integer(value: f64) -> Option<u32> {
     (value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value)).then_some(value as u32)
 }
 
@@ -30,7 +30,7 @@ impl<const MIN: u32, const MAX: u32> Field for Int<MIN, MAX> {
         let value = match node.scalar() {
             Some(Scalar::Int(value)) => u32::try_from(value).ok(),
             // JSON Schema accepts `8.0` as an integer.
-            Some(Scalar::Float(value)) if value.fract() == 0.0 => whole(value),
+            Some(Scalar::Float(value)) if value.fract() == 0.0 => to_integer(value),
             _ => return reader.wrong_type(node, Expected::Integer { min: MIN, max: MAX }),
         };
         match value {
@@ -221,7 +221,7 @@ fn meant_duration(text: &str) -> Option<String> {
         let parts = [("d", 24, "h"), ("h", 60, "m"), ("m", 60, "s")];
         let (_, count, smaller) = parts.into_iter().find(|(known, ..)| unit.trim() == *known)?;
         let Scalar::Float(value) = Scalar::plain(number) else { return None };
-        let parts = whole(value * f64::from(count)).filter(|parts| *parts > 0)?;
+        let parts = to_integer(value * f64::from(count)).filter(|parts| *parts > 0)?;
         return Some(format!("{parts}{smaller}"));
     }
     let unit = match unit.trim().to_ascii_lowercase().as_str() {

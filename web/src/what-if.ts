@@ -1,0 +1,205 @@
+// "What if": sliders for the size of a job, which write into the spec, and what the job costs at a price per GPU hour.
+import type { Compiled } from "./compiler";
+import { count, h, number, setText, setVisible } from "./dom";
+import { gpus } from "./plan";
+import type { PlacedText, Report } from "./wire/types";
+
+/** Where the price is stored. */
+const PRICE = "price";
+const REPLICAS = "spec.workers.replicas";
+const GPUS = "spec.workers.gpus";
+/** The fields with a slider. */
+const FIELDS = [
+  { path: REPLICAS, label: "Workers", least: 1, most: 16 },
+  { path: GPUS, label: "GPUs per worker", least: 0, most: 8 },
+] as const;
+type Path = (typeof FIELDS)[number]["path"];
+
+/** The ranges of the fields in a spec, each from its key to the end of its value. */
+type Ranges = Partial<Record<Path, [number, number]>>;
+
+/** The edit that sets a field to a number. A field that the spec lacks is added behind the number of workers. */
+export function editOf(spec: string, ranges: Ranges, path: Path, value: number): PlacedText | undefined {
+  const [from, to] = ranges[path] ?? [];
+  if (from !== undefined && to !== undefined) {
+    const digits = /\d+$/.exec(spec.slice(from, to));
+    return digits ? { from: from + digits.index, to, text: String(value) } : undefined;
+  }
+  const [start, end] = ranges[REPLICAS] ?? [];
+  if (start === undefined || end === undefined) return undefined;
+  const field = `${path.split(".").at(-1)}: ${value}`;
+  const indent = spec.slice(spec.lastIndexOf("\n", start - 1) + 1, start);
+  if (indent.trim()) return { from: end, to: end, text: `, ${field}` };
+  // Behind a comment on the same line.
+  const lineEnd = (spec.indexOf("\n", end) + 1 || spec.length + 1) - 1;
+  return { from: lineEnd, to: lineEnd, text: `\n${indent}${field}` };
+}
+
+/** The ranges behind an edit of `editOf`. */
+export function rangesBehind(ranges: Ranges, path: Path, { from, to, text }: PlacedText): Ranges {
+  const by = text.length - (to - from);
+  // An insertion behind a field does not belong to it.
+  const shift = (at: number) => (at > to || (at === to && from < to) ? at + by : at);
+  const moved: Ranges = {};
+  for (const { path: other } of FIELDS) {
+    const range = ranges[other];
+    if (range) moved[other] = [shift(range[0]), shift(range[1])];
+  }
+  const added = /[a-z].*$/.exec(text);
+  if (!ranges[path] && added) moved[path] = [from + added.index, from + text.length];
+  return moved;
+}
+
+const money = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+/** Describes the GPUs of jobs and their cost: per hour, and until the deadlines. The price may be unknown. */
+export function costOf(reports: Pick<Report, "cost">[], price: number | undefined): string {
+  const [least, most] = ([0, 1] as const).map((end) => reports.reduce((all, { cost }) => all + cost.bounds[end], 0));
+  if (!most || least === undefined) return "The job requests no GPUs.";
+  const range = least === most ? "" : `${money.format(least * (price ?? 0))} to `;
+  const perHour = price === undefined ? "" : ` cost ${range}${money.format(most * price)} per hour`;
+  const unlimited = reports.filter(({ cost }) => cost.bounds[1] && cost.mostHours === undefined).length;
+  if (unlimited) {
+    const some = reports.length > 1 ? `${count(unlimited, "job")} without a deadline` : "The job has no deadline";
+    return `${gpus(reports)}${perHour}. ${some}: set spec.lifecycle.deadline to limit the cost.`;
+  }
+  const hours = reports.reduce((all, { cost }) => all + (cost.mostHours ?? 0), 0);
+  const inHours = count(hours, "GPU hour");
+  if (price === undefined) return `${gpus(reports)}, at most ${inHours} until the deadline.`;
+  return `${gpus(reports)}${perHour}, and at most ${money.format(hours * price)} until the deadline (${inHours}).`;
+}
+
+/** The largest number of a slider: a power of two with room to grow. */
+export const mostOf = (value: number, most: number) => Math.max(most, 2 ** Math.ceil(Math.log2(value * 1.5 || 1)));
+
+interface EditedSpec {
+  text: () => string;
+  replace: (edit: PlacedText) => void;
+}
+
+interface State {
+  spec: string;
+  compiled: Compiled;
+}
+
+export class WhatIf {
+  private job = 0;
+  private state: State | undefined;
+  /** The spec behind the last edit of a slider, which may have errors. */
+  private written: { spec: string; ranges: Ranges } | undefined;
+  private readonly jobs = h("select", { "aria-label": "Job", onchange: () => this.chooseJob() });
+  private readonly jobLabel = h("label", {}, h("span", {}, "Job"), this.jobs);
+  private readonly sliders = FIELDS.map((field) => {
+    const value = h("b", { "aria-hidden": "true" });
+    const oninput = () => this.set(field.path, Number(input.value));
+    const input = h("input", { type: "range", min: field.least, max: field.most, oninput });
+    return { field, input, value, label: h("label", {}, h("span", {}, `${field.label} `, value), input) };
+  });
+  private readonly price = h("input", {
+    type: "number",
+    min: 0,
+    step: "any",
+    inputmode: "decimal",
+    placeholder: "2.50",
+    oninput: () => this.priceChanged(),
+  });
+  private readonly cost = h("p", { role: "status" });
+  private readonly hint = h("p", { class: "hint" });
+
+  constructor(
+    parent: HTMLElement,
+    private readonly spec: EditedSpec,
+    private readonly storage: Storage | undefined,
+  ) {
+    const priceLabel = h("label", {}, h("span", {}, "Price per GPU hour"), this.price);
+    parent.append(
+      h("div", { class: "fields" }, this.jobLabel, ...this.sliders.map(({ label }) => label), priceLabel),
+      this.cost,
+      this.hint,
+    );
+    try {
+      this.price.value = storage?.getItem(PRICE) ?? "";
+    } catch {
+      // The browser lets the page store nothing.
+    }
+  }
+
+  /** Shows the last state without errors. */
+  show(state: State) {
+    this.state = state;
+    const { jobs } = state.compiled;
+    if (this.job >= jobs.length) this.job = 0;
+    setVisible(this.jobLabel, jobs.length > 1);
+    const names = jobs.map(({ job }) => job);
+    if (names.join("\n") !== [...this.jobs.options].map(({ text }) => text).join("\n")) {
+      this.jobs.replaceChildren(...names.map((name, index) => h("option", { value: index }, name)));
+      this.jobs.value = String(this.job);
+    }
+    this.draw();
+  }
+
+  /** The ranges of the fields in the spec as it is now; undefined if it has errors that no slider has made. */
+  private ranges(): Ranges | undefined {
+    const spec = this.spec.text();
+    if (spec === this.written?.spec) return this.written.ranges;
+    return spec === this.state?.spec ? this.state.compiled.places[this.job] : undefined;
+  }
+
+  private draw() {
+    const { compiled } = this.state ?? {};
+    const report = compiled?.jobs[this.job];
+    if (!compiled || !report) return;
+    const spec = this.spec.text();
+    const ranges = this.ranges();
+    for (const { field, input, value } of this.sliders) {
+      const { path, least, most } = field;
+      const range = ranges?.[path];
+      const written = range && /\d+$/.exec(spec.slice(...range))?.[0];
+      const now = Number(written ?? (path === GPUS ? report.workers[0]?.gpus : report.workers[0]?.replicas) ?? least);
+      // The scale stays the same while the slider moves.
+      if (now > Number(input.max) || !input.matches(":active, :focus")) input.max = String(mostOf(now, most));
+      input.value = String(now);
+      input.disabled = !ranges?.[REPLICAS];
+      setText(value, number(now));
+    }
+    setText(this.hint, this.hintFor(ranges, spec));
+    setVisible(this.hint, this.hint.textContent !== "");
+    const price = this.price.value === "" || !(this.price.valueAsNumber >= 0) ? undefined : this.price.valueAsNumber;
+    const all = compiled.jobs.length > 1 ? ` All jobs: ${costOf(compiled.jobs, price)}` : "";
+    setText(this.cost, costOf([report], price) + all);
+  }
+
+  private hintFor(ranges: Ranges | undefined, spec: string): string {
+    if (!ranges) return "The spec has errors: fix them to move the sliders.";
+    if (spec !== this.state?.spec) return "With these numbers the spec has errors: they are listed below the spec.";
+    return ranges[REPLICAS] ? "" : "The spec does not set workers.replicas, so there is nothing to slide.";
+  }
+
+  private set(path: Path, value: number) {
+    const spec = this.spec.text();
+    const ranges = this.ranges();
+    const edit = ranges && editOf(spec, ranges, path, value);
+    if (!edit) return;
+    this.written = {
+      spec: spec.slice(0, edit.from) + edit.text + spec.slice(edit.to),
+      ranges: rangesBehind(ranges, path, edit),
+    };
+    this.spec.replace(edit);
+    this.draw();
+  }
+
+  private chooseJob() {
+    this.job = Number(this.jobs.value);
+    this.written = undefined;
+    this.draw();
+  }
+
+  private priceChanged() {
+    try {
+      this.storage?.setItem(PRICE, this.price.value);
+    } catch {
+      // The price lasts until the page is closed.
+    }
+    this.draw();
+  }
+}
