@@ -3,10 +3,11 @@
 
 mdBook reads target/book/src, a copy of the pages in docs/SUMMARY.md and of all files they link to. The copy has the folders of
 the repository, so each link works on GitHub, in a checkout and in the book. For a linked folder, the book has a page that
-lists its files. If the preview page is built, the book contains it, and docs/preview.md shows it.
+lists its files. If the preview page is built, the book contains it: docs/preview.md shows it, and other pages show pictures of examples.
 """
 
 import html
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,12 @@ PREVIEW = ROOT / "web/dist"
 LIVE = """
 <p><a href="../web/dist/index.html">Open it in a separate window.</a></p>
 <iframe src="../web/dist/index.html" title="The preview" style="width: 100%; height: 80vh; border: 1px solid"></iframe>
+"""
+# A picture of an example: `<!-- picture: elastic -->`.
+PICTURE = re.compile(r"^<!-- picture: (\S+) -->\n", re.M)
+ELEMENT = """
+<script type="module" src="../web/dist/khorovod-preview.js"></script>
+<khorovod-preview spec="../examples/{name}/job.yaml" view="picture"></khorovod-preview>
 """
 
 
@@ -80,7 +87,8 @@ def stage():
     live = (PREVIEW / "index.html").exists()
     for page in chapters:
         text = relative(page.read_text(), page)
-        put(page, text.replace("<!-- live -->\n", LIVE if live else ""))
+        text = text.replace("<!-- live -->\n", LIVE if live else "")
+        put(page, PICTURE.sub(lambda found: ELEMENT.format(name=found[1]) if live else "", text))
         for target in set(targets(page)) - {page, *chapters}:
             if target.suffix == ".md":
                 wrong.append(f"{page.relative_to(ROOT)} leads to {target.relative_to(ROOT)}, which is not in docs/SUMMARY.md")

@@ -31,7 +31,19 @@ function offline(): Plugin {
 export default defineConfig({
   // The page works in any folder of any server.
   base: "./",
-  build: { target: "es2022", modulePreload: { polyfill: false }, assetsInlineLimit: 0, sourcemap: false },
+  build: {
+    target: "es2022",
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    sourcemap: false,
+    rolldownOptions: {
+      input: { index: "index.html", "khorovod-preview": "src/embed.ts" },
+      output: {
+        // Other pages load the element by its name.
+        entryFileNames: ({ name }) => (name === "khorovod-preview" ? "[name].js" : "assets/[name]-[hash].js"),
+      },
+    },
+  },
   worker: { format: "es" },
   server: { fs: { allow: [".."] } },
   plugins: [offline()],

@@ -9,6 +9,7 @@ import "./import.mjs";
 import "./picture.mjs";
 import "./timeline.mjs";
 import "./what-if.mjs";
+import "./embed.mjs";
 import "./output.mjs";
 import "./offline.mjs";
 import "./large.mjs";

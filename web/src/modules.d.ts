@@ -12,6 +12,7 @@ declare module "*/pkg/khorovod_web.js" {
   export function facts(spec: string): string;
   export function secrets(text: string): string;
   export function initSync(module: { module: WebAssembly.Module }): { memory: WebAssembly.Memory };
+  export default function load(options: { module_or_path: string }): Promise<unknown>;
 }
 
 declare module "*/pkg/khorovod_web_import.js" {
