@@ -228,7 +228,7 @@ export class Page {
     // Nothing else is loaded before the first preview is shown.
     await isShown;
     const codes = compiler.loadTexts();
-    await Promise.all([this.loadTools(), this.fillExamples()]);
+    await Promise.all([this.loadTools(), this.fillExamples(), this.loadViews()]);
     this.problems.codes = await codes;
     compiler.loadHere();
     // The objects of the base have no scripts.
@@ -242,6 +242,11 @@ export class Page {
     const schema = fetch(schemaFile).then((response) => response.text());
     const tools = await import("./editor-tools");
     this.editor.useTools(tools, tools.readSchema(await schema));
+  }
+
+  /** Loads the small parts that most users open, so that no later click has to wait. A part that fails is loaded when it is opened. */
+  private async loadViews() {
+    await Promise.all([this.loadObjects(), this.loadApply(), import("./what-if")]).catch(() => undefined);
   }
 
   private loadedCompiler(): Compiler {
