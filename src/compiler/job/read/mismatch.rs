@@ -65,6 +65,7 @@ impl fmt::Display for Expected {
 
 /// How to rewrite a scalar as a value of the expected type: a hint and, if there is only one way, the text that replaces the
 /// scalar.
+#[expect(clippy::cast_possible_truncation, reason = "a number that does not fit is outside the limits of every field")]
 fn rewrite_scalar(text: &str, scalar: Scalar<'_>, expected: Expected) -> Option<(String, Option<String>)> {
     let in_quotes = || (format!("put it in quotes: `\"{text}\"`"), Some(format!("\"{text}\"")));
     let without_quotes = || (format!("write it without quotes: `{text}`"), Some(text.to_owned()));
