@@ -117,7 +117,9 @@ test("the page loads little before it is interactive", async () => {
   const first = server.requests.filter(({ time }) => time <= interactive);
   const files = first.map(({ path }) => (path === "/" ? "index.html" : path.slice(1)));
   check(
-    ["index.html", /index.*js/, /\.css/, /web_bg.*wasm/, /worker.*js/].every((name) => files.some((file) => file.match(name))),
+    ["index.html", /index.*js/, /\.css/, /web_bg.*wasm/, /worker.*js/].every((name) =>
+      files.some((file) => file.match(name)),
+    ),
     `the page is not complete: ${files}`,
   );
   const sizes = files.map((file) => [file.replace("assets/", ""), packedSize(join(dist, file))]);

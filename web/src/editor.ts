@@ -147,7 +147,12 @@ const highlighted = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-export const appearance: Extension = [theme, syntaxHighlighting(colors), highlightSpecialChars(), EditorState.tabSize.of(2)];
+export const appearance: Extension = [
+  theme,
+  syntaxHighlighting(colors),
+  highlightSpecialChars(),
+  EditorState.tabSize.of(2),
+];
 
 /** Makes a CodeMirror view in a shadow root of the element. */
 export function createView(parent: HTMLElement, doc: string, extensions: Extension[]): EditorView {

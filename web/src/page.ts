@@ -674,7 +674,9 @@ export class Page {
   private async fillExamples() {
     this.examples = await loadExamples();
     const options = this.examples.map(({ name, spec }) => h("option", { value: name }, `${name} – ${summaryOf(spec)}`));
-    byId("examples").querySelector('[value="empty"]')?.after(...options);
+    byId("examples")
+      .querySelector('[value="empty"]')
+      ?.after(...options);
     this.fillStart();
   }
 

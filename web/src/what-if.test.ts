@@ -39,9 +39,9 @@ describe("a slider", () => {
   });
 
   it("adds a field that is missing", () => {
-    expect(set("workers:\n  replicas: 4 # racks\n  cpu: 1\n", ["replicas"], [GPUS, 2], [REPLICAS, 10], [GPUS, 12])).toBe(
-      "workers:\n  replicas: 10 # racks\n  gpus: 12\n  cpu: 1\n",
-    );
+    expect(
+      set("workers:\n  replicas: 4 # racks\n  cpu: 1\n", ["replicas"], [GPUS, 2], [REPLICAS, 10], [GPUS, 12]),
+    ).toBe("workers:\n  replicas: 10 # racks\n  gpus: 12\n  cpu: 1\n");
     expect(set("workers: {replicas: 4}", ["replicas"], [GPUS, 2], [REPLICAS, 10], [GPUS, 3])).toBe(
       "workers: {replicas: 10, gpus: 3}",
     );
@@ -56,8 +56,9 @@ describe("a slider", () => {
 });
 
 describe("the cost", () => {
-  const report = (gpus: number, bounds: [number, number], mostHours?: number) =>
-    ({ cost: { gpus, bounds, ...(mostHours === undefined ? {} : { mostHours }) } });
+  const report = (gpus: number, bounds: [number, number], mostHours?: number) => ({
+    cost: { gpus, bounds, ...(mostHours === undefined ? {} : { mostHours }) },
+  });
 
   it("is that until the deadline", () => {
     expect(costOf([report(32, [32, 32], 768)], 2.5)).toBe(
@@ -67,7 +68,9 @@ describe("the cost", () => {
   });
 
   it("has bounds if the job is elastic", () => {
-    expect(costOf([report(16, [8, 32], 10)], 1)).toMatch(/^8 to 32 GPUs cost 8.00 to 32.00 per hour, and at most 10.00/);
+    expect(costOf([report(16, [8, 32], 10)], 1)).toMatch(
+      /^8 to 32 GPUs cost 8.00 to 32.00 per hour, and at most 10.00/,
+    );
   });
 
   it("is unlimited without a deadline", () => {

@@ -1,5 +1,15 @@
 // The compiler in a thread of its own, so that no spec, however long, delays typing.
-import { changes, draw, facts, initSync, jobs_with_keys, load_scripts, preview, render, svg } from "../pkg/khorovod_web.js";
+import {
+  changes,
+  draw,
+  facts,
+  initSync,
+  jobs_with_keys,
+  load_scripts,
+  preview,
+  render,
+  svg,
+} from "../pkg/khorovod_web.js";
 import keysModule from "../pkg/khorovod_web_keys_bg.wasm?url";
 import importModule from "../pkg/khorovod_web_import_bg.wasm?url";
 import textsModule from "../pkg/khorovod_web_texts_bg.wasm?url";
