@@ -30,8 +30,8 @@ use crate::plan::{Plan, Shape};
 use crate::pods::File;
 use meta::Metadata;
 
-use patch::{apply, may_select};
-pub use patch::{apply_with, patched_parts, runs_scripts};
+use patch::apply;
+pub use patch::{apply_with, may_select, patched_parts, runs_scripts};
 
 /// One Kubernetes object.
 #[derive(Debug)]
@@ -204,9 +204,10 @@ fn apply_patches(plan: &Plan, object: &mut Object) {
     }
 }
 
-/// Whether a patch applies to an object, or to a pod template in it.
-pub fn is_patched_by(patch: &Patch, object: &Object) -> bool {
-    may_select(patch, object) && !patched_parts(patch, object, &mut json(object)).is_empty()
+/// Whether a patch applies to an object, or to a pod template in it. `whole` keeps the object as JSON between the calls for several
+/// patches.
+pub fn is_patched_by(patch: &Patch, object: &Object, whole: &mut Option<Json>) -> bool {
+    may_select(patch, object) && !patched_parts(patch, object, whole.get_or_insert_with(|| json(object))).is_empty()
 }
 
 /// A value as JSON.

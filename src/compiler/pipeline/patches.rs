@@ -82,7 +82,9 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
     // Build the objects without patches. The name of the run is already computed from the spec with all patches.
     let patches = std::mem::take(&mut plan.spec.patches);
     let output = inputs.target.build(&plan, &files, &keys);
-    let mut objects: Vec<_> = output.objects().iter().map(|object| (object, kubernetes::json(object))).collect();
+    let selected =
+        output.objects().iter().filter(|object| patches.iter().any(|one| kubernetes::may_select(one, object)));
+    let mut objects: Vec<_> = selected.map(|object| (object, kubernetes::json(object))).collect();
     for (patch, node) in patches.iter().zip(written) {
         let body = node.get("patch");
         let (mut is_used, mut error, mut copy, mut lasting) = (false, None, None, None);

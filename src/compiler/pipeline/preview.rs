@@ -76,8 +76,9 @@ pub fn preview(text: &Text, inputs: &Inputs, max_jobs: usize) -> Result<Preview,
 /// The job and the fields that an object comes from.
 fn origin(job: usize, plan: &Plan, object: &Object<'_>) -> Origin {
     let mut fields = vec![object.origin.to_string()];
+    let mut whole = None;
     for (index, patch) in plan.spec.patches.iter().enumerate() {
-        if kubernetes::is_patched_by(patch, object) {
+        if kubernetes::is_patched_by(patch, object, &mut whole) {
             fields.push(format!("spec.patches[{index}]"));
         }
     }
