@@ -179,6 +179,31 @@ fn every_example_is_described_by_its_plan() {
     assert!(stale.is_empty(), "not what the code plans; look at the difference, then `make bless`: {stale:#?}");
 }
 
+/// A reader of the preview or of `khorovod plan -o json` learns why each object exists, and which pods it becomes.
+#[test]
+fn every_object_has_a_purpose_and_every_pod_an_owner() {
+    let targets = ["plain", "slurm", "mpijob", "trainjob", "jobset", "volcano"];
+    let mut described = 0;
+    for (folder, target) in examples().iter().flat_map(|folder| targets.map(|target| (folder, target))) {
+        let inputs = Inputs { target: target.parse().unwrap(), ..inputs() };
+        // Some targets refuse some examples.
+        let Ok(reports) = khorovod::reports(&job(folder), &inputs) else { continue };
+        for report in reports.jobs {
+            let what = format!("{} for {target}", folder.display());
+            for object in &report.objects {
+                let (kind, purpose) = (&object.kind, &object.purpose);
+                assert!(purpose.ends_with('.') && purpose.matches(". ").count() < 3, "{what}: {kind}: {purpose:?}");
+                assert!(!object.fact.is_empty() || kind.ends_with("Binding"), "{what}: {kind} has no fact");
+                described += 1;
+            }
+            let created = report.objects.iter().flat_map(|object| &object.creates);
+            let pods: u32 = created.filter(|created| created.kind == "Pod").map(|created| created.count).sum();
+            assert_eq!(pods, if target == "slurm" { 0 } else { report.pods }, "{what}");
+        }
+    }
+    assert!(described > 900, "only {described} objects");
+}
+
 #[test]
 fn every_object_is_of_its_kubernetes_type_without_loss() {
     let mut foreign = std::collections::BTreeSet::new();

@@ -249,6 +249,16 @@ impl Plan {
         })
     }
 
+    /// The number of pods that a gang scheduler starts together: all pods, or the minimum of an elastic job.
+    pub fn min_members(&self) -> u32 {
+        let launchers = u32::from(self.shape == Shape::StatefulSet);
+        match &self.spec.elastic {
+            Some(elastic) if self.spec.target.own_workloads => elastic.min_replicas,
+            Some(elastic) => elastic.min_replicas + launchers,
+            None => self.workers + launchers,
+        }
+    }
+
     /// Whether the pods read the labels of their nodes, for the order of the ranks.
     pub fn reads_nodes(&self) -> bool {
         self.spec.placement.topology.as_ref().is_some_and(Topology::reads_nodes)

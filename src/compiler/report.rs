@@ -7,6 +7,7 @@ mod build;
 mod change;
 mod commands;
 mod compare;
+mod purpose;
 mod rendered;
 #[cfg(test)]
 mod tests;
@@ -91,6 +92,15 @@ pub struct Report {
     pub nodes: String,
     /// Whether the scheduler prefers a separate node for each worker.
     pub apart: bool,
+    /// The domains of the network in which workers run together, the outermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub domains: Vec<Domain>,
+    /// Whether the workers join a ComputeDomain, which connects their GPUs over NVLink.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub nvlink: bool,
+    /// Which pods a scheduler starts together or not at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gang: Option<Gang>,
     /// The minimum and maximum number of workers of an elastic job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elastic: Option<(u32, u32)>,
@@ -140,6 +150,31 @@ pub struct Workers {
     pub requests: Vec<Amount>,
     /// The size of `/dev/shm`, which counts towards the memory of the worker.
     pub shm: String,
+}
+
+/// A domain of the network in which workers run together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Domain {
+    /// The level as the spec names it: `rack`, or the label of a node.
+    pub level: String,
+    /// Whether the scheduler must place the workers so. Otherwise, it prefers to.
+    pub required: bool,
+    /// The number of workers in each domain. It is absent if one domain contains all workers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
+}
+
+/// Pods that a scheduler starts together or not at all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Gang {
+    /// The scheduler: `Volcano`.
+    pub by: &'static str,
+    /// The number of pods that must fit.
+    pub pods: u32,
 }
 
 /// The GPUs that a job uses, and a bound on its GPU hours.
@@ -241,7 +276,7 @@ pub struct Storage {
 }
 
 /// A Kubernetes object.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "ObjectName"))]
 #[non_exhaustive]
 pub struct Object {
@@ -252,6 +287,28 @@ pub struct Object {
     /// The API group; empty for the core group and for a script.
     #[serde(skip)]
     pub api_group: &'static str,
+    /// The most important property, as a phrase: `4 workers, 8 GPUs and 8 ranks each`. Empty if there is no such property.
+    pub fact: String,
+    /// Why the job has the object, as one or two sentences. Code is in backquotes.
+    pub purpose: String,
+    /// The objects that a controller creates from this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub creates: Vec<Created>,
+}
+
+/// Equal objects that a controller creates from an object of the job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Created {
+    /// The kind, such as `Pod`.
+    pub kind: &'static str,
+    /// The name of the first object, without the random suffix that some controllers add.
+    pub name: String,
+    /// The number of objects.
+    pub count: u32,
+    /// The most important property of each, as a phrase.
+    pub fact: String,
 }
 
 /// The Pod Security Standard of the pods, and why they do not meet a stricter one.

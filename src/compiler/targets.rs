@@ -157,11 +157,12 @@ impl TargetOutput<'_> {
             kind: object.kind.to_owned(),
             name: object.metadata.name.to_string(),
             api_group: object.api_version.split_once('/').map_or("", |(group, _)| group),
+            ..report::Object::default()
         };
         match self {
             Self::Objects(objects) => objects.iter().map(name).collect(),
             Self::Script { name, .. } => {
-                vec![report::Object { kind: SCRIPT.to_owned(), name: name.clone(), api_group: "" }]
+                vec![report::Object { kind: SCRIPT.to_owned(), name: name.clone(), ..report::Object::default() }]
             }
         }
     }

@@ -6,7 +6,7 @@ use khorovod_compiler::pods::word;
 use khorovod_compiler::targets::SCRIPT;
 
 use crate::problem::count;
-use crate::report::{Amount, Change, Default, Difference, Effect, Report, Workers};
+use crate::report::{Amount, Change, Default, Difference, Effect, Object, Report, Workers};
 
 use super::clean::clean_line;
 use super::table::{WIDTH, folded};
@@ -91,8 +91,11 @@ fn job(report: &Report, render: &str, all: bool) -> String {
     }
     table.words("notes", report.notes.iter().cloned());
     if all {
-        let kind = report.objects.iter().map(|object| object.kind.len()).max().unwrap_or_default();
-        table.rows("objects", report.objects.iter().map(|object| format!("{:<kind$}  {}", object.kind, object.name)));
+        let longest =
+            |of: fn(&Object) -> &String| report.objects.iter().map(of).map(String::len).max().unwrap_or_default();
+        let (kind, name) = (longest(|object| &object.kind), longest(|object| &object.name));
+        let object = |object: &Object| format!("{:<kind$}  {:<name$}  {}", object.kind, object.name, object.fact);
+        table.rows("objects", report.objects.iter().map(|one| object(one).trim_end().to_owned()));
         let path = report.defaults.iter().map(|default| default.path.len()).max().unwrap_or_default();
         let default = |default: &Default| format!("{:<path$}  {}", default.path, default.value);
         table.rows("defaults", report.defaults.iter().map(default));

@@ -57,11 +57,13 @@ test("every example is byte for byte the output of the command, with masked keys
   return `${examples.length} examples, ${bytes} bytes`;
 });
 
-/** Opens every object of the page. Returns their texts. */
+/** Opens every object of the page. Returns their texts, in the order of the rendered documents. */
 export async function shown(page) {
   return page.evaluate(async () => {
     const found = [];
-    for (const one of document.querySelectorAll("#view-objects details")) {
+    const indexOf = (one) => Number(one.closest("[data-index]").dataset.index);
+    const all = [...document.querySelectorAll("#view-objects details")].sort((a, b) => indexOf(a) - indexOf(b));
+    for (const one of all) {
       one.open = true;
       await new Promise((resolve) => setTimeout(resolve, 0));
       while (!one.querySelector(".yaml").shadowRoot) await new Promise((resolve) => setTimeout(resolve, 5));

@@ -236,6 +236,60 @@ test("objects link to their fields and show their changes", async () => {
   await server.close();
 });
 
+test("objects are a tree from the job to its pods, and explain themselves", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const example = async (name) => {
+    await after(page, () => page.selectOption("#examples", name));
+    await page.click("#tab-objects");
+  };
+  /** The object of a kind, with what is created from it. */
+  const branch = (kind) =>
+    page.locator("#view-objects .tree ul > li", { has: page.locator(`summary .kind:text-is("${kind}")`) });
+  await example("per-worker");
+  same(await page.locator("#view-objects .root").count(), 1, "roots");
+  check(
+    /^\w+, run \w+$/.test(await page.innerText("#view-objects .root")),
+    await page.innerText("#view-objects .root"),
+  );
+  const plan = JSON.parse(
+    execFileSync(native, ["plan", "-o", "json", join(root, "examples/per-worker/job.yaml")], { encoding: "utf8" }),
+  ).jobs[0];
+  const described = plan.objects.find((one) => one.kind === "StatefulSet");
+  const set = branch("StatefulSet");
+  same(await set.locator("summary .fact").innerText(), described.fact, "the fact");
+  const created = await set.locator(".created > li").allInnerTexts();
+  const wanted = described.creates.map(({ kind, name, count }) => [`${count} ${kind}s`, `${name} …`]);
+  check(wanted.length === 2 && wanted[0][0].endsWith(" Pods"), JSON.stringify(wanted));
+  for (const [index, parts] of wanted.entries())
+    check(
+      parts.every((part) => created[index].includes(part)),
+      `${created[index]} has no ${parts}`,
+    );
+  // With the keyboard: Enter opens an object.
+  await set.locator("summary").focus();
+  await page.keyboard.press("Enter");
+  same(await set.locator(".purpose").innerText(), described.purpose, "the purpose");
+  check(described.purpose.length > 40, described.purpose);
+  // The root leads to the job in the spec.
+  await page.locator("#view-objects .root button").click();
+  check((await page.locator("#editor .origin").first().innerText()).includes("name:"), "the highlighted line");
+  // Each job has a root of its own; other documents are between them.
+  const [, smallest] = examples.find(([name]) => name === "smallest");
+  const other = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: team-a\n";
+  await write(page, `${smallest}---\n${other}---\n${smallest.replace("name: mnist", "name: bert")}`);
+  const roots = await page.locator("#view-objects .root").allInnerTexts();
+  same(
+    roots.map((one) => one.replace(/ \w+$/, "")),
+    ["mnist, run", "Documents that are not", "bert, run"],
+    "roots",
+  );
+  await write(page, smallest);
+  same(await page.locator("#view-objects .root").count(), 1, "roots of one job again");
+  same(page.complaints, [], "complaints");
+  await server.close();
+});
+
 test("objects wait for the scripts of pods, the picture does not", async () => {
   const server = await serve();
   const page = await open(server, { serviceWorkers: "block" });

@@ -1,9 +1,11 @@
-// The rendered objects, folded. Each shows what changed since the base, and links to the fields that it comes from.
+// The rendered objects as a tree: each job, its objects, and what a controller creates from them. An object can be opened; it
+// then shows its purpose, the fields that it comes from, and what changed in it since the base.
 import { type Compiled, decode } from "./compiler";
 import { diff, type Line } from "./diff";
 import { count, h, markup, setText } from "./dom";
+import { icon } from "./icons";
 import { Viewer } from "./viewer";
-import type { RenderedDocument } from "./wire/types";
+import type { ObjectName, RenderedDocument, Report } from "./wire/types";
 
 /** At most this many objects are listed. */
 const LISTED = 200;
@@ -14,16 +16,25 @@ interface RenderedObject {
   /** Identifies the same object in another state. */
   key: string;
   document: RenderedDocument;
+  /** The description of the object; undefined for a document that is not part of a job. */
+  about: ObjectName | undefined;
   text: string;
   /** The text without the run's name: the name is in most objects, and every change of the spec changes it. */
   comparable: string;
 }
 
 interface Row {
+  /** The object in the tree, with what is created from it below. */
+  branch: HTMLElement;
   element: HTMLDetailsElement;
   title: HTMLElement;
+  fact: HTMLElement;
   badge: HTMLElement;
+  purpose: HTMLElement;
   origins: HTMLElement;
+  created: HTMLElement;
+  /** Identifies what `created` shows. */
+  creates: string;
   /** Where the viewer is made once the row is opened. */
   body: HTMLElement;
   viewer?: Viewer;
@@ -31,16 +42,29 @@ interface Row {
   viewed?: string;
 }
 
+/** A job with its objects, or the documents between two jobs. */
+interface Root {
+  element: HTMLElement;
+  line: HTMLElement;
+  branches: HTMLElement;
+}
+
 function objectsOf({ documents, jobs, rendered }: Compiled): RenderedObject[] {
   const seen = new Map<string, number>();
+  /** The number of objects of each job so far: a report lists them in the order of the documents. */
+  const counts: number[] = [];
   return documents.slice(0, LISTED).map((document) => {
+    const { job } = document;
+    const index = job === null ? 0 : (counts[job] ?? 0);
+    if (job !== null) counts[job] = index + 1;
+    const about = job === null ? undefined : jobs[job]?.objects[index];
     const text = decode(rendered, document.from, document.to);
     const run = document.job === null ? undefined : jobs[document.job]?.run;
     const withoutRun = (part: string) => (run ? part.replaceAll(run, "<run>") : part);
     const name = `${document.kind || "other"} ${document.namespace ?? ""} ${withoutRun(document.name)}`;
     const earlier = seen.get(name) ?? 0;
     seen.set(name, earlier + 1);
-    return { key: `${name} ${earlier}`, document, text, comparable: withoutRun(text) };
+    return { key: `${name} ${earlier}`, document, about, text, comparable: withoutRun(text) };
   });
 }
 
@@ -49,7 +73,8 @@ export class Objects {
   /** The comparable texts of the base, by key. */
   private base = new Map<string, string>();
   private current: RenderedObject[] = [];
-  private readonly list = h("div");
+  private readonly roots: Root[] = [];
+  private readonly list = h("ul", { class: "tree" });
   private readonly removed = h("p", { class: "gone" });
   private readonly rest = h("p");
 
@@ -73,10 +98,12 @@ export class Objects {
     for (const [key, row] of this.rows) {
       if (keys.has(key)) continue;
       row.viewer?.destroy();
-      row.element.remove();
+      row.branch.remove();
       this.rows.delete(key);
     }
-    for (const [index, object] of this.current.entries()) this.update(object, index);
+    const groups = groupsOf(this.current);
+    for (const [index, objects] of groups.entries()) this.showGroup(index, objects, compiled.jobs);
+    for (const { element } of this.roots.splice(groups.length)) element.remove();
     const removed = [...this.base.keys()].filter((key) => !keys.has(key)).map((key) => key.replace(/ \d+$/, ""));
     setText(this.removed, removed.length ? `Removed since the base: ${removed.join(", ")}` : "");
     this.rest.replaceChildren(...markup(notListed(compiled, this.current.length)));
@@ -91,11 +118,50 @@ export class Objects {
     row.element.querySelector("summary")?.focus();
   }
 
-  private update(object: RenderedObject, index: number) {
+  /** Shows the objects of a job below it. */
+  private showGroup(index: number, objects: RenderedObject[], jobs: Report[]) {
+    const root = this.roots[index] ?? this.addRoot();
+    const job = objects[0]?.document.job ?? null;
+    const report = job === null ? undefined : jobs[job];
+    const name = report ? `${report.job}, run ${report.run}` : "Documents that are not jobs";
+    if (root.line.textContent !== name) root.line.replaceChildren(...this.rootLine(job, report, name));
+    // What runs pods comes first, as the rest serves these pods. Otherwise the order is that of the documents.
+    const runsPods = ({ about }: RenderedObject) => about?.creates !== undefined;
+    const ordered = [...objects.filter(runsPods), ...objects.filter((object) => !runsPods(object))];
+    for (const [place, object] of ordered.entries()) this.update(object, root.branches, place);
+  }
+
+  private addRoot(): Root {
+    const line = h("div", { class: "root" });
+    const branches = h("ul");
+    const root: Root = { element: h("li", {}, line, branches), line, branches };
+    this.list.append(root.element);
+    this.roots.push(root);
+    return root;
+  }
+
+  private rootLine(job: number | null, report: Report | undefined, name: string): HTMLElement[] {
+    if (job === null || !report) return [h("span", {}, name)];
+    const onclick = () => {
+      const range = this.rangeOf(job, "metadata.name");
+      if (range) this.highlight(range);
+    };
+    return [h("button", { type: "button", onclick, title: "Show it in the spec" }, icon("TrainingJob"), name)];
+  }
+
+  private update(object: RenderedObject, list: HTMLElement, index: number) {
     const row = this.rows.get(object.key) ?? this.addRow(object);
-    const { element, title, badge } = row;
-    if (this.list.children[index] !== element) this.list.insertBefore(element, this.list.children[index] ?? null);
+    const { branch, element, title, badge } = row;
+    const { about } = object;
+    if (list.children[index] !== branch) list.insertBefore(branch, list.children[index] ?? null);
     setText(title, object.document.name);
+    branch.dataset["index"] = String(this.current.indexOf(object));
+    setText(row.fact, about?.fact ?? "");
+    const creates = JSON.stringify(about?.creates ?? []);
+    if (row.creates !== creates) {
+      row.creates = creates;
+      row.created.replaceChildren(...createdBy(about));
+    }
     const before = this.base.get(object.key);
     const state = before === undefined ? "new" : before === object.comparable ? "" : "changed";
     if (badge.textContent !== state) {
@@ -111,8 +177,13 @@ export class Objects {
     const origins = h("div", { class: "origins" });
     const body = h("div", { class: "yaml" });
     const kind = h("span", { class: "kind" }, document.kind || "unchanged");
-    const element = h("details", {}, h("summary", {}, kind, title, badge), origins, body);
-    const row: Row = { element, title, badge, origins, body };
+    const fact = h("span", { class: "fact" });
+    const purpose = h("p", { class: "purpose" });
+    const summary = h("summary", {}, icon(document.kind), kind, title, fact, badge);
+    const element = h("details", {}, summary, purpose, origins, body);
+    const created = h("ul", { class: "created" });
+    const branch = h("li", {}, element, created);
+    const row: Row = { branch, element, title, fact, badge, purpose, origins, created, creates: "[]", body };
     element.addEventListener("toggle", () => {
       const object = this.current.find((other) => other.key === key);
       if (element.open && object) this.view(row, object);
@@ -121,8 +192,10 @@ export class Objects {
     return row;
   }
 
-  /** Shows the object's origins and text in its open row. */
+  /** Shows the object's purpose, origins and text in its open row. */
   private view(row: Row, object: RenderedObject) {
+    const purpose = object.about?.purpose ?? "";
+    if (row.purpose.textContent !== purpose.replaceAll("`", "")) row.purpose.replaceChildren(...markup(purpose));
     row.origins.replaceChildren(...object.document.fields.map((field) => this.origin(object.document.job, field)));
     const before = this.base.get(object.key) ?? "";
     const viewed = `${object.text}\0${before}`;
@@ -141,6 +214,30 @@ export class Objects {
     return h("button", { type: "button", class: "origin-link", onclick }, `from ${name}`);
   }
 }
+
+/** Splits objects where the job changes. */
+function groupsOf(objects: RenderedObject[]): RenderedObject[][] {
+  const groups: RenderedObject[][] = [];
+  for (const object of objects) {
+    const last = groups.at(-1);
+    if (last && last[0]?.document.job === object.document.job) last.push(object);
+    else groups.push([object]);
+  }
+  return groups;
+}
+
+/** A line for each kind of objects that a controller creates from an object. */
+const createdBy = (about: ObjectName | undefined) =>
+  (about?.creates ?? []).map((created) =>
+    h(
+      "li",
+      {},
+      icon(created.kind),
+      h("span", { class: "kind" }, count(created.count, created.kind)),
+      h("span", { class: "name" }, created.count > 1 ? `${created.name} …` : created.name),
+      h("span", { class: "fact" }, created.fact),
+    ),
+  );
 
 /** A sentence about the objects that are not listed; empty if all are. */
 function notListed({ documents, leftOut }: Compiled, listed: number): string {

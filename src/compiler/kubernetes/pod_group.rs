@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::meta::Metadata;
 use super::{Body, Object};
 use crate::job::valid::{Gang, Level, Placer, Spec, Topology};
-use crate::plan::{Plan, Shape};
+use crate::plan::Plan;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -45,16 +45,6 @@ pub fn name(plan: &Plan) -> String {
     plan.stem() + plan.spec.target.pod_group_suffix
 }
 
-/// The number of pods that must start together: all pods, or the minimum of an elastic job.
-pub fn min_members(plan: &Plan) -> u32 {
-    let launchers = u32::from(plan.shape == Shape::StatefulSet);
-    match &plan.spec.elastic {
-        Some(elastic) if plan.spec.target.own_workloads => elastic.min_replicas,
-        Some(elastic) => elastic.min_replicas + launchers,
-        None => plan.workers + launchers,
-    }
-}
-
 /// The field `networkTopology` of Volcano. It names a level by the tier of Volcano's topology that has the same name.
 pub fn network_topology(topology: &Topology) -> Option<Json> {
     match (&topology.required, &topology.preferred) {
@@ -82,8 +72,8 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
             Gang::Coscheduling => "scheduling.x-k8s.io/v1alpha1",
             Gang::Native => scheduling.native_gang().0,
         },
-        min_member: (!native).then(|| min_members(plan)),
-        scheduling_policy: native.then(|| Policy { gang: GangPolicy { min_count: min_members(plan) } }),
+        min_member: (!native).then(|| plan.min_members()),
+        scheduling_policy: native.then(|| Policy { gang: GangPolicy { min_count: plan.min_members() } }),
         queue: scheduling.volcano_queue.as_deref().filter(|_| volcano),
         priority_class_name: placement.priority_class.as_deref().filter(|_| volcano),
         scheduling_constraints: topology

@@ -1,21 +1,28 @@
 //! Builds a [`Report`] from a [`Plan`] and the [`Description`] of its target.
 
 use super::commands::commands;
-use super::{Amount, Cost, Default, Description, Head, Link, Object, Peer, PodSecurity, Report, Storage, Workers};
+use super::{
+    Amount, Cost, Default, Description, Domain, Gang, Head, Link, Object, Peer, PodSecurity, Report, Storage, Workers,
+    purpose,
+};
 use crate::job::limits::AGENTS_PORT;
 use crate::job::quantity::Quantity;
 use crate::job::types::format_duration;
 use crate::job::valid::{
-    Claim, ClaimSource, Egress, Gang, Group, LauncherKind, Mpi, Placer, ResourceClaim, Resources, Slices, Spec,
-    Topology, Volume, VolumeSource,
+    Claim, ClaimSource, Egress, Gang as GangKind, Group, LauncherKind, Level, Mpi, Placer, ResourceClaim, Resources,
+    Slices, Spec, Topology, Volume, VolumeSource,
 };
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 use crate::pods;
 
 impl Report {
     /// The report of a plan. `objects` are the objects that the job becomes.
-    pub(crate) fn new(plan: &Plan, description: &Description, objects: Vec<Object>) -> Self {
+    pub(crate) fn new(plan: &Plan, description: &Description, mut objects: Vec<Object>) -> Self {
         let spec = &plan.spec;
+        let storage: Vec<Storage> = spec.storage.iter().map(|volume| storage(&spec.name, volume)).collect();
+        for object in &mut objects {
+            purpose::describe(plan, description, &storage, object);
+        }
         let launcher_pod = plan.shape == Shape::StatefulSet && (spec.target.has_pods || spec.launcher.runs_ranks);
         let pod_count = plan.workers + plan.spares + u32::from(launcher_pod);
         Self {
@@ -41,8 +48,11 @@ impl Report {
             guarded: spec.security.network_policy && !spec.placement.host_network,
             nodes: placement(plan),
             apart: spec.placement.spread.as_deref() == Some("kubernetes.io/hostname"),
+            domains: domains(spec),
+            nvlink: spec.compute_domain.is_some(),
+            gang: gang(plan, description),
             elastic: spec.elastic.as_ref().map(|elastic| (elastic.min_replicas, elastic.max_replicas)),
-            storage: spec.storage.iter().map(|volume| storage(&spec.name, volume)).collect(),
+            storage,
             pod_security: PodSecurity { level: plan.level.name, reasons: plan.level.reasons.clone() },
             release: release(plan, description),
             notes: notes(plan, description, &objects),
@@ -190,6 +200,32 @@ fn placement(plan: &Plan) -> String {
         parts.push("by placement.affinity".to_owned());
     }
     if parts.is_empty() { "any node with free resources".to_owned() } else { parts.join("; ") }
+}
+
+/// The domains of the network in which workers run together.
+fn domains(spec: &Spec) -> Vec<Domain> {
+    let Some(Topology { required, preferred, slices, .. }) = &spec.placement.topology else { return Vec::new() };
+    let all = |level: &Option<Level>, required| {
+        level.as_ref().map(|level| Domain { level: level.name.clone(), required, workers: None })
+    };
+    let sliced = slices.as_ref().map(|Slices { size, required }| Domain {
+        level: required.name.clone(),
+        required: true,
+        workers: Some(*size),
+    });
+    all(required, true).into_iter().chain(all(preferred, false)).chain(sliced).collect()
+}
+
+/// Which pods a scheduler starts together or not at all.
+fn gang(plan: &Plan, description: &Description) -> Option<Gang> {
+    let by = match plan.spec.scheduling.gang {
+        Some(GangKind::Volcano) => "Volcano",
+        Some(GangKind::Coscheduling) => "coscheduling",
+        Some(GangKind::Native) => "Kubernetes",
+        None if plan.spec.target.is_gang => description.controller,
+        None => return None,
+    };
+    Some(Gang { by, pods: plan.min_members() })
 }
 
 /// The requests of a container. As in Kubernetes, a limit without a request is also the request.
@@ -413,9 +449,9 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
     }
     if let Some(gang) = spec.scheduling.gang {
         notes.push(match gang {
-            Gang::Volcano => "gang: Volcano schedules all pods together or none".to_owned(),
-            Gang::Coscheduling => "gang: coscheduling schedules all pods together or none".to_owned(),
-            Gang::Native => {
+            GangKind::Volcano => "gang: Volcano schedules all pods together or none".to_owned(),
+            GangKind::Coscheduling => "gang: coscheduling schedules all pods together or none".to_owned(),
+            GangKind::Native => {
                 let (version, gates) = spec.scheduling.native_gang();
                 let topology = match spec.placer() {
                     Placer::Native => ",TopologyAwareWorkloadScheduling=true",

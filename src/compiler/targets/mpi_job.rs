@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use crate::job::valid::{Gang, Mpi};
 use crate::kubernetes::job::DEADLINE_GRACE;
 use crate::kubernetes::pod::{self, PodKind};
-use crate::kubernetes::{self, Object, pod_group};
+use crate::kubernetes::{self, Object};
 use crate::plan::Plan;
 use crate::pods::File;
 
@@ -157,7 +157,7 @@ fn run_policy(plan: &Plan) -> Json {
     }
     // An MPI Operator that runs without gang scheduling ignores this field, so a PodGroup is rendered, too.
     if let Some(gang) = spec.scheduling.gang {
-        policy["schedulingPolicy"] = json!({"minAvailable": pod_group::min_members(plan)});
+        policy["schedulingPolicy"] = json!({"minAvailable": plan.min_members()});
         let volcano = (gang == Gang::Volcano).then_some(&spec.scheduling.volcano_queue);
         if let Some(queue) = volcano.and_then(Option::as_ref) {
             policy["schedulingPolicy"]["queue"] = json!(queue);

@@ -105,7 +105,7 @@ fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let spec = &plan.spec;
     let mut body = json!({
         "schedulerName": spec.scheduling.scheduler_name.as_deref().unwrap_or("volcano"),
-        "minAvailable": pod_group::min_members(plan),
+        "minAvailable": plan.min_members(),
         // How often pods may be recreated. It is never 0, because Volcano replaces 0 by 3.
         "maxRetry": spec.lifecycle.retries + 1,
     });

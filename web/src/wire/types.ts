@@ -148,6 +148,33 @@ export const checkLink: c.Check<Link> = c.object({
   over: c.string,
 });
 
+/** A domain of the network in which workers run together. */
+export interface Domain {
+  /** The level as the spec names it: `rack`, or the label of a node. */
+  level: string;
+  /** Whether the scheduler must place the workers so. Otherwise, it prefers to. */
+  required: boolean;
+  /** The number of workers in each domain. It is absent if one domain contains all workers. */
+  workers?: number;
+}
+export const checkDomain: c.Check<Domain> = c.object({
+  level: c.string,
+  required: c.boolean,
+  workers: c.optional(c.number),
+});
+
+/** Pods that a scheduler starts together or not at all. */
+export interface Gang {
+  /** The scheduler: `Volcano`. */
+  by: string;
+  /** The number of pods that must fit. */
+  pods: number;
+}
+export const checkGang: c.Check<Gang> = c.object({
+  by: c.string,
+  pods: c.number,
+});
+
 /** A mounted volume. */
 export interface Storage {
   /** The name of the volume in the spec. */
@@ -166,16 +193,43 @@ export const checkStorage: c.Check<Storage> = c.object({
   outlivesJob: c.boolean,
 });
 
+/** Equal objects that a controller creates from an object of the job. */
+export interface Created {
+  /** The kind, such as `Pod`. */
+  kind: string;
+  /** The name of the first object, without the random suffix that some controllers add. */
+  name: string;
+  /** The number of objects. */
+  count: number;
+  /** The most important property of each, as a phrase. */
+  fact: string;
+}
+export const checkCreated: c.Check<Created> = c.object({
+  kind: c.string,
+  name: c.string,
+  count: c.number,
+  fact: c.string,
+});
+
 /** A Kubernetes object. */
 export interface ObjectName {
   /** The kind, such as `StatefulSet`. */
   kind: string;
   /** The value of `metadata.name`. */
   name: string;
+  /** The most important property, as a phrase: `4 workers, 8 GPUs and 8 ranks each`. Empty if there is no such property. */
+  fact: string;
+  /** Why the job has the object, as one or two sentences. Code is in backquotes. */
+  purpose: string;
+  /** The objects that a controller creates from this one. */
+  creates?: Created[];
 }
 export const checkObjectName: c.Check<ObjectName> = c.object({
   kind: c.string,
   name: c.string,
+  fact: c.string,
+  purpose: c.string,
+  creates: c.optional(c.array(checkCreated)),
 });
 
 /** The Pod Security Standard of the pods, and why they do not meet a stricter one. */
@@ -250,6 +304,12 @@ export interface Report {
   nodes: string;
   /** Whether the scheduler prefers a separate node for each worker. */
   apart: boolean;
+  /** The domains of the network in which workers run together, the outermost first. */
+  domains?: Domain[];
+  /** Whether the workers join a ComputeDomain, which connects their GPUs over NVLink. */
+  nvlink?: boolean;
+  /** Which pods a scheduler starts together or not at all. */
+  gang?: Gang;
   /** The minimum and maximum number of workers of an elastic job. */
   elastic?: [number, number];
   /** The mounted volumes. */
@@ -285,6 +345,9 @@ export const checkReport: c.Check<Report> = c.object({
   guarded: c.boolean,
   nodes: c.string,
   apart: c.boolean,
+  domains: c.optional(c.array(checkDomain)),
+  nvlink: c.optional(c.boolean),
+  gang: c.optional(checkGang),
   elastic: c.optional(c.pair(c.number)),
   storage: c.array(checkStorage),
   objects: c.array(checkObjectName),
