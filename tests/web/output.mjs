@@ -290,6 +290,28 @@ test("objects are a tree from the job to its pods, and explain themselves", asyn
   await server.close();
 });
 
+test("inside the book, problems and fields link to the docs", async () => {
+  const server = await serve("/book/web/dist/");
+  const page = await open(server);
+  const [, smallest] = examples.find(([name]) => name === "smallest");
+  await write(page, smallest.replace("gpus: 8", "gpu: 8"));
+  await page.locator(".problem summary").click();
+  same(
+    await page.locator(".problem details a").getAttribute("href"),
+    "/book/docs/problems.html#unknown-field",
+    "a code",
+  );
+  await page.locator("#editor .cm-lintRange-error").hover();
+  const inTip = page.locator("#editor .cm-tooltip a");
+  await inTip.first().waitFor();
+  same(await inTip.first().getAttribute("href"), "/book/docs/problems.html#unknown-field", "a code in the editor");
+  await write(page, smallest);
+  await page.locator("#editor .cm-line", { hasText: "replicas" }).getByText("replicas").hover();
+  await inTip.first().waitFor();
+  same(await inTip.first().getAttribute("href"), "/book/docs/fields.html#specworkers", "a field");
+  await server.close();
+});
+
 test("objects wait for the scripts of pods, the picture does not", async () => {
   const server = await serve();
   const page = await open(server, { serviceWorkers: "block" });

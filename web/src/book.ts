@@ -12,3 +12,10 @@ export function bookLink(page: string, ...content: (string | Node)[]): (string |
   const href = bookAddress(page);
   return href === undefined ? content : [h("a", { href, target: "_top" }, ...content)];
 }
+
+/** A link with a text to a page of the documentation, in a paragraph of its own; empty outside the book. */
+export const paragraphTo = (page: string, text: string): HTMLElement[] =>
+  bookAddress(page) === undefined ? [] : [h("p", {}, ...bookLink(page, text))];
+
+/** A link to a problem code in the documentation; empty outside the book. */
+export const aboutCode = (code: string, text: string) => paragraphTo(`docs/problems.html#${code}`, text);

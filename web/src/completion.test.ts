@@ -3,7 +3,7 @@ import { CompletionContext } from "@codemirror/autocomplete";
 import { yaml } from "@codemirror/lang-yaml";
 import { EditorState } from "@codemirror/state";
 import { describe, expect, it } from "vitest";
-import { completions } from "./completion";
+import { completions, fieldAnchor } from "./completion";
 import { checkSchema, Fields } from "./schema";
 import { parse } from "./wire/check";
 
@@ -44,5 +44,26 @@ describe("completions", () => {
   it("do not offer the key that is typed", () => {
     expect(offered(`${head}  env|`)).toContain("envFrom");
     expect(offered(`${head}  env|`)).not.toContain("env");
+  });
+});
+
+describe("the anchor of a field", () => {
+  const page = readFileSync(new URL("../../docs/fields.md", import.meta.url), "utf8");
+  const anchors = [...page.matchAll(/^## (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, "")
+      .replaceAll(" ", "-"),
+  );
+  it.each([
+    ["apiVersion"],
+    ["metadata", "name"],
+    ["spec", "workers"],
+    ["spec", "workers", "replicas"],
+    ["spec", "storage", "[]"],
+    ["spec", "storage", "[]", "claim", "size"],
+    ["spec", "placement", "topology", "slices", "size"],
+  ])("is a heading of docs/fields.md: %s", (...path) => {
+    expect(anchors).toContain(fieldAnchor(path).replace("docs/fields.html#", ""));
   });
 });

@@ -2,12 +2,19 @@
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { insertCompletionText, pickedCompletion, startCompletion } from "@codemirror/autocomplete";
 import type { EditorView, Tooltip } from "@codemirror/view";
+import { paragraphTo } from "./book";
 import { type CursorContext, cursorContext, keyAt } from "./cursor";
 import { h, markup, number } from "./dom";
 import { type Field, type Fields, first, flow, type Schema, shapeOf, typesOf } from "./schema";
 
+/** The place in the documentation that lists a field, by its path: the section of the field that contains it. */
+export function fieldAnchor(path: string[]): string {
+  const parent = path.slice(0, path.at(-1) === "[]" ? -2 : -1).join("");
+  return `docs/fields.html#${parent.toLowerCase().replaceAll(/[^\w-]/g, "") || "the-document"}`;
+}
+
 /** The documentation of a field: its purpose, values and default. */
-function fieldPage(name: string, parts: Schema[]): HTMLElement {
+function fieldPage(name: string, parts: Schema[], path?: string[]): HTMLElement {
   const types = [...new Set(parts.flatMap((part) => typesOf(part)))];
   const values = first(parts, "enum");
   const example = first(parts, "examples")?.[0];
@@ -25,6 +32,7 @@ function fieldPage(name: string, parts: Schema[]): HTMLElement {
     row("default", fallback === undefined ? undefined : flow(fallback)),
     row("range", types.length === 1 && least !== undefined ? range : undefined),
     row("example", example === undefined ? undefined : flow(example)),
+    ...(path ? paragraphTo(fieldAnchor(path), "in the docs") : []),
   );
 }
 
@@ -93,6 +101,6 @@ export function hover(fields: Fields) {
     const parts = fields.at(key.path);
     if (!parts.length) return null;
     const name = key.path.filter((step) => step !== "[]").join(".");
-    return { pos: key.from, end: key.to, above: true, create: () => ({ dom: fieldPage(name, parts) }) };
+    return { pos: key.from, end: key.to, above: true, create: () => ({ dom: fieldPage(name, parts, key.path) }) };
   };
 }

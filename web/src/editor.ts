@@ -34,6 +34,7 @@ import {
   ViewPlugin,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+import { aboutCode } from "./book";
 import { directInput } from "./direct-input";
 import { h, markup } from "./dom";
 import type * as EditorTools from "./editor-tools";
@@ -291,6 +292,7 @@ export class Editor {
         h("span", {}, ...markup(message)),
         hint !== null && h("div", {}, ...markup(inPage(hint))),
         ...notes.map(({ from, text }) => h("div", {}, `line ${this.lineAt(from)}: ${text}`)),
+        ...aboutCode(code, "in the docs"),
       );
     return {
       from: this.clamp(main?.from ?? 0),

@@ -1,5 +1,5 @@
 // The list of problems under the editor.
-import { bookAddress, bookLink } from "./book";
+import { aboutCode } from "./book";
 import { count, h, markup } from "./dom";
 import { type Editor, fixLabel } from "./editor";
 import { inPage } from "./hints";
@@ -60,18 +60,18 @@ export class ProblemList {
         h("p", {}, h("span", { class: "sr" }, `${problem.severity}: `), ...markup(problem.message)),
         hint !== null && h("p", { class: "help" }, ...markup(inPage(hint))),
         paragraphs
-          ? h("details", {}, h("summary", {}, problem.code), ...paragraphs, ...moreAbout(problem.code))
+          ? h(
+              "details",
+              {},
+              h("summary", {}, problem.code),
+              ...paragraphs,
+              ...aboutCode(problem.code, "with an example"),
+            )
           : h("p", { class: "help" }, problem.code),
       ),
       fix && h("button", { type: "button", class: "fix", onclick: () => this.editor.apply(fix) }, fixLabel(fix)),
     );
   }
-}
-
-/** A link to a code in the documentation, if this page is a part of it. */
-function moreAbout(code: string): HTMLElement[] {
-  const page = `docs/problems.html#${code}`;
-  return bookAddress(page) === undefined ? [] : [h("p", {}, ...bookLink(page, "with an example"))];
 }
 
 /** The worst severity among the problems of a preview. */
