@@ -312,6 +312,34 @@ test("inside the book, problems and fields link to the docs", async () => {
   await server.close();
 });
 
+test("unchanged lines of a changed object are folded", async () => {
+  const server = await serve();
+  const page = await open(server);
+  await after(page, () => page.selectOption("#examples", "smallest"));
+  await page.click("#tab-objects");
+  const set = page.locator("#view-objects details", { hasText: "StatefulSet" });
+  await set.locator("summary").click();
+  const folds = set.locator(".cm-foldPlaceholder");
+  same(await folds.count(), 0, "folds in an object without changes");
+  const whole = await set.evaluate((one) => one.querySelector(".yaml").scrollHeight);
+  await write(page, (await text(page)).replace("replicas: 4", "replicas: 6"));
+  await folds.first().waitFor();
+  const lines = await folds.allInnerTexts();
+  check(lines.length > 1 && lines.every((line) => /^Show \d+ hidden lines$/.test(line)), lines.join(", "));
+  check((await set.locator(".added").count()) > 0, "the change is visible");
+  const folded = await set.evaluate((one) => one.querySelector(".yaml").scrollHeight);
+  check(folded < whole / 2, `folded ${folded} px, whole ${whole} px`);
+  const hidden = Number(/\d+/.exec(lines[0])[0]);
+  const shownLines = () => set.locator(".cm-line").count();
+  const before = await shownLines();
+  await folds.first().click();
+  same(await folds.count(), lines.length - 1, "folds after a click");
+  same((await shownLines()) - before, hidden - 1, "lines that the click shows");
+  await page.getByRole("button", { name: "Compare from here on" }).click();
+  same(await folds.count(), 0, "folds since the new base");
+  await server.close();
+});
+
 test("objects wait for the scripts of pods, the picture does not", async () => {
   const server = await serve();
   const page = await open(server, { serviceWorkers: "block" });

@@ -22,6 +22,35 @@ export function diff(old: string[], now: string[]): Line[] {
   return [...now.slice(0, start).map(line("same")), ...middle, ...now.slice(now.length - end).map(line("same"))];
 }
 
+/** This many equal lines are shown before and after a difference. */
+const CONTEXT = 3;
+/** Fewer equal lines than this stay as they are: the line in their place would save nothing. */
+const MIN_FOLDED = 4;
+
+/**
+ * The runs of equal lines that need not be shown, as the numbers of their first and last line in the new text, from 1. Empty if
+ * the texts are equal.
+ */
+export function equalRuns(lines: Line[]): [number, number][] {
+  if (lines.every(({ kind }) => kind === "same")) return [];
+  const runs: [number, number][] = [];
+  /** The number of the last line of the new text, and of the first line of the current run. */
+  let [last, first] = [0, 1];
+  const end = (isLast: boolean) => {
+    const run: [number, number] = [first === 1 ? 1 : first + CONTEXT, isLast ? last : last - CONTEXT];
+    if (run[1] - run[0] + 1 >= MIN_FOLDED) runs.push(run);
+  };
+  for (const { kind } of lines) {
+    if (kind !== "same") {
+      end(false);
+      if (kind === "added") last++;
+      first = last + 1;
+    } else last++;
+  }
+  end(true);
+  return runs;
+}
+
 /** The difference that keeps the longest common subsequence. */
 function compare(a: string[], b: string[]): Line[] {
   const lengthFrom = commonLengths(a, b);

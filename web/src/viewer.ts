@@ -1,12 +1,12 @@
 // The viewer of an object's YAML, with marks of what changed in it.
 import { defaultKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
-import { foldGutter, foldKeymap } from "@codemirror/language";
+import { codeFolding, foldEffect, foldGutter, foldKeymap, unfoldAll } from "@codemirror/language";
 import { searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, RangeSetBuilder } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, keymap, WidgetType } from "@codemirror/view";
-import type { Line } from "./diff";
-import { h } from "./dom";
+import { equalRuns, type Line } from "./diff";
+import { count, h } from "./dom";
 import { appearance, createView } from "./editor";
 
 class RemovedLine extends WidgetType {
@@ -37,6 +37,18 @@ function diffMarks(state: EditorState, lines: Line[]): DecorationSet {
   return set.finish();
 }
 
+/** A button in place of folded lines, with their number. */
+const foldedLines = codeFolding({
+  preparePlaceholder({ doc }, { from, to }) {
+    const first = doc.lineAt(from);
+    return doc.lineAt(to).number - first.number + (first.from === from ? 1 : 0);
+  },
+  placeholderDOM(_view, onclick, lines: number) {
+    const label = `Show ${count(lines, "hidden line")}`;
+    return h("button", { type: "button", class: "cm-foldPlaceholder", onclick, title: label }, label);
+  },
+});
+
 /** An object's YAML to read, fold and search, with marks of what changed in it. */
 export class Viewer {
   private readonly view: EditorView;
@@ -45,6 +57,7 @@ export class Viewer {
   constructor(parent: HTMLElement, label: string) {
     this.view = createView(parent, "", [
       appearance,
+      foldedLines,
       foldGutter(),
       yaml(),
       EditorState.readOnly.of(true),
@@ -58,7 +71,12 @@ export class Viewer {
     const old = this.view.state.doc.toString();
     if (old !== text) this.view.dispatch({ changes: changedRange(old, text) });
     const marks = EditorView.decorations.of(diffMarks(this.view.state, diff));
-    this.view.dispatch({ effects: this.diff.reconfigure(marks) });
+    unfoldAll(this.view);
+    const { doc } = this.view.state;
+    const folds = equalRuns(diff).map(([first, last]) =>
+      foldEffect.of({ from: doc.line(first).from, to: doc.line(last).to }),
+    );
+    this.view.dispatch({ effects: [this.diff.reconfigure(marks), ...folds] });
   }
 
   destroy() {
