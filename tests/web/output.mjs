@@ -7,6 +7,7 @@ import {
   after,
   check,
   fflate,
+  listed,
   native,
   open,
   place,
@@ -337,6 +338,66 @@ test("unchanged lines of a changed object are folded", async () => {
   same((await shownLines()) - before, hidden - 1, "lines that the click shows");
   await page.getByRole("button", { name: "Compare from here on" }).click();
   same(await folds.count(), 0, "folds since the new base");
+  await server.close();
+});
+
+test("the page renders for every target", async () => {
+  const server = await serve();
+  const page = await open(server, { permissions: ["clipboard-read", "clipboard-write"] });
+  await after(page, () => page.selectOption("#examples", "smallest"));
+  await page.click("#tab-objects");
+  for (const target of ["jobset", "mpijob", "trainjob", "volcano", "slurm", "plain"]) {
+    await after(page, () => page.selectOption("#target", target));
+    const seed = join(root, "examples/ssh.seed");
+    const wanted = masked(render("smallest", "--target", target, "--ssh-seed", seed)).split(/^---\n/m);
+    same(
+      (await shown(page)).map((one) => one.text),
+      wanted.map((part) => part.trimEnd()).filter(Boolean),
+      target,
+    );
+    same(
+      await page
+        .locator("#view-objects .badge")
+        .allInnerTexts()
+        .then((all) => all.filter(Boolean)),
+      [],
+      target,
+    );
+  }
+  // A field that the target does not support is an error at its line.
+  await after(page, () => page.selectOption("#examples", "elastic"));
+  await after(page, () => page.selectOption("#target", "slurm"));
+  check(
+    (await listed(page)).some((one) => one.severity === "error" && one.line > 1),
+    "an error",
+  );
+  // An address and a link name the target.
+  await after(page, () => page.selectOption("#examples", "gang"));
+  await after(page, () => page.selectOption("#target", "volcano"));
+  check(page.url().endsWith("#example=gang&view=objects&target=volcano"), page.url());
+  await page.click("#share");
+  await page.waitForFunction(() => document.querySelector("#toast").textContent.startsWith("Link copied"));
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  for (const hash of [new URL(page.url()).hash, link.slice(link.indexOf("#"))]) {
+    const other = await open(server, { hash });
+    same(await other.inputValue("#target"), "volcano", hash);
+    await other.click("#tab-objects");
+    check(
+      (await shown(other)).some((one) => one.text.includes("batch.volcano.sh/v1alpha1")),
+      hash,
+    );
+    await other.context().close();
+  }
+  // The commands are those of the target.
+  await after(page, () => page.selectOption("#examples", "smallest"));
+  await after(page, () => page.selectOption("#target", "slurm"));
+  await page.click("#tab-apply");
+  const commands = (await page.locator(".line pre").allInnerTexts()).join("\n");
+  check(commands.includes("khorovod render job.yaml --target slurm > mnist.sh && sbatch mnist.sh"), commands);
+  check(!commands.includes("kubectl"), commands);
+  await page.click("#tab-timeline");
+  await page.click("#tab-picture");
+  same(page.complaints, [], "complaints");
   await server.close();
 });
 

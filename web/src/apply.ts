@@ -3,7 +3,7 @@ import { strToU8, zipSync } from "fflate";
 import { bookAddress, bookLink } from "./book";
 import { asError, type Compiled, type Compiler, decode } from "./compiler";
 import { h, markup } from "./dom";
-import { LONG_LINK, secretWarning } from "./link";
+import { LONG_LINK, PLAIN, secretWarning } from "./link";
 import { encodeSpec } from "./packed";
 import type { Report, Secrets } from "./wire/types";
 
@@ -15,6 +15,8 @@ const DOWNLOAD_TIME = 10_000;
 interface Context {
   compiler: () => Compiler;
   spec: () => string;
+  /** The target that the jobs are rendered for. */
+  target: () => string;
   /** The values of a spec that look like secrets. */
   secrets: (spec: string) => Secrets;
 }
@@ -37,7 +39,8 @@ export class Apply {
   show({ jobs, documents }: Compiled) {
     const secrets = documents.filter((document) => document.kind === "Secret" && document.job !== null);
     const names = jobs.map(({ job, run, namespace }) => [job, run, namespace]);
-    const drawn = JSON.stringify([names, secrets.map((secret) => secret.name), this.seed !== undefined]);
+    const target = this.context.target();
+    const drawn = JSON.stringify([names, secrets.map((secret) => secret.name), this.seed !== undefined, target]);
     if (drawn === this.drawn) return;
     this.drawn = drawn;
     const first = jobs[0];
@@ -91,26 +94,46 @@ export class Apply {
 
   private commands({ job, namespace, commands }: Report, name: string, hasSecret: boolean): HTMLElement[] {
     const scope = namespace === undefined ? "" : ` -n ${namespace}`;
-    const noKeys = hasSecret ? " --no-keys" : "";
+    const target = this.context.target();
+    const options = `${target === PLAIN ? "" : ` --target ${target}`}${hasSecret ? " --no-keys" : ""}`;
+    if (target === "slurm") {
+      return [
+        h("h2", {}, "Run"),
+        h("p", {}, "On a machine with Slurm's commands:"),
+        this.command(`khorovod render job.yaml${options} > ${name}.sh && sbatch ${name}.sh`),
+        this.command(commands.follow),
+        ...this.install(),
+      ];
+    }
     const helm = `helm upgrade --install ${job} ./chart${scope} --post-renderer`;
     const section = (title: string, ...lines: string[]) => [
       h("h3", {}, title),
       ...lines.map((command) => this.command(command)),
     ];
     const cluster = "These commands use the cluster that `kubectl` is set to. Nothing has to be installed there.";
-    const command = "It checks, plans and renders like this page. From a checkout of khorovod, with Rust:";
     return [
       h("h2", {}, "Run"),
       h("p", {}, ...markup(cluster)),
       ...section("From the download", `kubectl apply${scope} -f ${name}.objects.yaml`),
-      ...section("From the spec, with the command", `khorovod render job.yaml${noKeys} | kubectl apply${scope} -f -`),
+      ...section("From the spec, with the command", `khorovod render job.yaml${options} | kubectl apply${scope} -f -`),
       ...section("Follow the log", commands.follow),
-      ...section("From a chart, Helm 3", `${helm} khorovod --post-renderer-args post-render`),
-      ...section(
-        "From a chart, Helm 4",
-        "helm plugin install plugin/helm4-post-renderer",
-        `${helm} khorovod-post-render`,
-      ),
+      ...(target === PLAIN
+        ? [
+            ...section("From a chart, Helm 3", `${helm} khorovod --post-renderer-args post-render`),
+            ...section(
+              "From a chart, Helm 4",
+              "helm plugin install plugin/helm4-post-renderer",
+              `${helm} khorovod-post-render`,
+            ),
+          ]
+        : []),
+      ...this.install(),
+    ];
+  }
+
+  private install(): HTMLElement[] {
+    const command = "It checks, plans and renders like this page. From a checkout of khorovod, with Rust:";
+    return [
       h("h2", {}, "Install the command"),
       h(
         "p",
@@ -147,7 +170,7 @@ export class Apply {
   /** Puts the spec into the page's address and copies that. Returns a message for the user. */
   async share(): Promise<string> {
     const spec = this.context.spec();
-    const fragment = encodeSpec(spec);
+    const fragment = encodeSpec(spec, this.context.target());
     if (fragment === undefined) return "The spec is too long for a link: download it under Apply.";
     const warning = secretWarning(spec, this.context.secrets(spec));
     const link = `${location.origin}${location.pathname}${fragment}`;

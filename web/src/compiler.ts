@@ -1,5 +1,5 @@
 // Runs the compiler, which is a WebAssembly module: in a worker, or in the page's thread if that is quick.
-import { draw, initSync, load_scripts, preview, secrets } from "../pkg/khorovod_web.js";
+import { draw, initSync, load_scripts, preview, secrets, set_target } from "../pkg/khorovod_web.js";
 import { type Check, nullable, parse } from "./wire/check";
 import * as wire from "./wire/types";
 import type { Answer, Call, Request, Start } from "./worker";
@@ -43,6 +43,8 @@ export class Compiler {
   /** The memory of the module in this thread, once it is loaded here. */
   private ownMemory: WebAssembly.Memory | undefined;
   private workerMemory = 0;
+  /** The target that jobs are rendered for. */
+  private currentTarget: string;
   /** The width of the picture in previews, in CSS pixels. If it is 0, previews have no picture. */
   width = 0;
   /** The length of the text that was previewed last, and how long that took, in ms. */
@@ -50,10 +52,20 @@ export class Compiler {
 
   constructor(
     private readonly module: WebAssembly.Module,
+    target: string,
     private readonly onPreview: OnPreview,
     private readonly onFailure: (error: Error) => void,
   ) {
+    this.currentTarget = target;
     this.worker = this.startWorker();
+  }
+
+  /** Sets the target that jobs are rendered for, in all further calls. */
+  setTarget(target: string) {
+    this.currentTarget = target;
+    if (this.ownMemory) set_target(target);
+    // A worker that is replaced gets the target when it starts.
+    this.ask({ name: "target", target }).answer.catch(() => undefined);
   }
 
   /** Bytes of WebAssembly memory in use, as of the last answer. */
@@ -65,7 +77,7 @@ export class Compiler {
     const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
     worker.addEventListener("message", ({ data }: MessageEvent<Answer>) => this.answered(data));
     worker.addEventListener("error", (event) => this.onFailure(new Error(event.message || "the worker did not start")));
-    const start: Start = { module: this.module, scripts: this.scripts };
+    const start: Start = { module: this.module, scripts: this.scripts, target: this.currentTarget };
     worker.postMessage(start);
     for (const { request } of this.waiting.values()) worker.postMessage(request);
     return worker;
@@ -80,6 +92,7 @@ export class Compiler {
   loadHere() {
     this.ownMemory = initSync({ module: this.module }).memory;
     if (this.scripts !== undefined) load_scripts(this.scripts);
+    set_target(this.currentTarget);
   }
 
   /** Renders the objects to apply. A seed of 32 bytes makes ssh keys; an empty one leaves their Secret out. */

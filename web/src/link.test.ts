@@ -15,6 +15,13 @@ describe("a link", () => {
     expect(encodeSpec("x".repeat((4 << 20) + 1))).toBeUndefined();
   });
 
+  it("names the target, except the usual one", () => {
+    const link = encodeSpec("a: 1\n", "slurm") ?? "";
+    expect([decodeSpec(link), decodePermalink(link).target]).toEqual(["a: 1\n", "slurm"]);
+    expect(encodeSpec("a: 1\n", "plain")).toBe(encodeSpec("a: 1\n"));
+    expect(decodePermalink(encodePermalink("gang", "objects", "", "jobset")).target).toBe("jobset");
+  });
+
   it("without a spec decodes to nothing", () => {
     expect(decodeSpec("")).toBeUndefined();
     expect(decodeSpec("#other")).toBeUndefined();

@@ -6,19 +6,32 @@ export const SPEC = "spec=";
 /** Mail and chat programs may cut links that are longer than this. */
 export const LONG_LINK = 8_000;
 
-/** Returns what a fragment such as `#example=elastic&view=timeline&event=hang` names: an example, a view, and an event of the timeline. */
-export function decodePermalink(fragment: string): { example?: string; view?: string; event?: string } {
+/** The target that a link need not name. */
+export const PLAIN = "plain";
+
+export const targetPart = (target: string) => (target === PLAIN ? "" : `&target=${target}`);
+
+/** What a fragment such as `#example=elastic&view=timeline&event=hang&target=jobset` names. */
+interface Permalink {
+  example?: string;
+  view?: string;
+  /** An event of the timeline. */
+  event?: string;
+  target?: string;
+}
+
+export function decodePermalink(fragment: string): Permalink {
   const named = new URLSearchParams(fragment.slice(1));
-  const valueOf = (key: "example" | "view" | "event") => {
+  const valueOf = (key: keyof Permalink) => {
     const value = named.get(key);
     return value === null ? {} : { [key]: value };
   };
-  return { ...valueOf("example"), ...valueOf("view"), ...valueOf("event") };
+  return { ...valueOf("example"), ...valueOf("view"), ...valueOf("event"), ...valueOf("target") };
 }
 
-/** The fragment that names an example, a view and an event of the timeline. */
-export const encodePermalink = (example: string, view: string, event = "") =>
-  `#example=${encodeURIComponent(example)}&view=${view}${event && `&event=${event}`}`;
+/** The fragment that names an example, a view, an event of the timeline and a target. */
+export const encodePermalink = (example: string, view: string, event = "", target = PLAIN) =>
+  `#example=${encodeURIComponent(example)}&view=${view}${event && `&event=${event}`}${targetPart(target)}`;
 
 /** Replaces the values that look like secrets by `…`. */
 export function maskSecrets(spec: string, secrets: Secrets): string {

@@ -8,6 +8,7 @@ declare module "*/pkg/khorovod_web.js" {
   export function jobs_with_keys(spec: string): string;
   export function changes(old: string, now: string): string;
   export function load_scripts(texts: string): boolean;
+  export function set_target(name: string): boolean;
   export function svg(spec: string): string;
   export function facts(spec: string): string;
   export function secrets(text: string): string;

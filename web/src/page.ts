@@ -10,7 +10,7 @@ import { Drafts, titleOf } from "./drafts";
 import { Editor } from "./editor";
 import { type Example, loadExamples, smallest, summaryOf } from "./examples";
 import type { ImportDialog } from "./import";
-import { decodePermalink, encodePermalink, maskSecrets, SPEC } from "./link";
+import { decodePermalink, encodePermalink, maskSecrets, PLAIN, SPEC } from "./link";
 import type { Objects } from "./objects";
 import { once } from "./once";
 import { type Part, Picture } from "./picture";
@@ -34,6 +34,15 @@ const SCENARIOS: Scenario[] = [
   "eviction",
   "deadline",
   "change",
+];
+/** The targets that the page can render for, by the names that `--target` takes. */
+const TARGETS: [string, string][] = [
+  [PLAIN, "Kubernetes"],
+  ["jobset", "JobSet"],
+  ["mpijob", "MPIJob"],
+  ["trainjob", "TrainJob"],
+  ["volcano", "Volcano"],
+  ["slurm", "Slurm"],
 ];
 /** At most this many jobs have a plan in the page. */
 const PLANS = 20;
@@ -82,6 +91,7 @@ export class Page {
   private examples: Example[] = [];
   /** The event that the timeline shows. */
   private scenario: Scenario = "workerNode";
+  private target = PLAIN;
   /** Whether rendered objects contain the scripts of pods, which are loaded after the first preview. */
   private hasScripts = false;
   /** Whether the compiler draws the picture for another width. */
@@ -150,6 +160,7 @@ export class Page {
     const context = {
       compiler: () => this.loadedCompiler(),
       spec: () => this.editor.text,
+      target: () => this.target,
       secrets: (spec: string) => this.compiler?.secrets(spec) ?? [],
     };
     this.apply = new Apply(byId("view-apply"), context, () => this.redrawView("apply"));
@@ -197,6 +208,7 @@ export class Page {
     this.listen();
     this.showPane("spec");
     this.openLinkedEvent();
+    this.useTarget(decodePermalink(location.hash).target);
     this.openView(VIEWS.find((view) => view === decodePermalink(location.hash).view) ?? "picture");
     const linked = await this.specOfLink();
     if (linked === undefined || this.drafts.isOpened(linked)) this.editor.load(this.drafts.restore() ?? smallest);
@@ -218,6 +230,7 @@ export class Page {
   private async loadCompiler() {
     const compiler = new Compiler(
       await compileModule(),
+      this.target,
       (spec, preview, compiled) => this.showPreview(spec, preview, compiled),
       (error) => this.fail("The preview stopped: ", error.message),
     );
@@ -271,7 +284,19 @@ export class Page {
   /** Puts an example into the editor, and its name into the address. */
   private loadExample(name: string, spec: string) {
     this.load(spec);
-    history.replaceState(null, "", encodePermalink(name, this.view));
+    history.replaceState(null, "", encodePermalink(name, this.view, "", this.target));
+  }
+
+  /** Renders for the target with this name; the name of an address may be unknown. */
+  private useTarget(name = PLAIN) {
+    const target = TARGETS.some(([known]) => known === name) ? name : PLAIN;
+    byId("target", HTMLSelectElement).value = target;
+    if (target === this.target) return;
+    this.target = target;
+    this.compiler?.setTarget(target);
+    // The objects of two targets have little in common.
+    this.base = undefined;
+    this.compiler?.preview(this.editor.text);
   }
 
   /** Opens a file of the user: a spec, or another text, which the page offers to import. */
@@ -516,7 +541,7 @@ export class Page {
     const { example } = decodePermalink(location.hash);
     if (example === undefined) return;
     const event = this.view === "timeline" ? this.scenario : "";
-    history.replaceState(null, "", encodePermalink(example, this.view, event));
+    history.replaceState(null, "", encodePermalink(example, this.view, event, this.target));
   }
 
   /** Shows what happens to a running job of the base if the current spec is applied. */
@@ -612,6 +637,12 @@ export class Page {
     byId("what-if").addEventListener("toggle", () => {
       this.report(this.loadWhatIf().then(() => this.current && this.whatIf?.show(this.current)));
     });
+    const target = byId("target", HTMLSelectElement);
+    target.append(...TARGETS.map(([value, label]) => h("option", { value }, label)));
+    target.addEventListener("change", () => {
+      this.useTarget(target.value);
+      this.nameView();
+    });
     this.listenForDrafts();
     this.listenForFiles();
     const links = bookAddress("docs/start.html") === undefined ? [] : bookLink("docs/start.html", "Docs");
@@ -638,6 +669,7 @@ export class Page {
     const spec = await this.specOfLink();
     const view = VIEWS.find((one) => one === decodePermalink(location.hash).view);
     this.openLinkedEvent();
+    if (spec !== undefined) this.useTarget(decodePermalink(location.hash).target);
     if (view) this.openView(view);
     if (spec !== undefined && spec !== this.editor.text) this.openLinked(spec);
     else if (spec !== undefined && decodePermalink(location.hash).example === undefined) clearAddress();

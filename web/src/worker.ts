@@ -8,6 +8,7 @@ import {
   load_scripts,
   preview,
   render,
+  set_target,
   svg,
 } from "../pkg/khorovod_web.js";
 import keysModule from "../pkg/khorovod_web_keys_bg.wasm?url";
@@ -21,6 +22,7 @@ export type Call =
   | { name: "draw"; spec: string; width: number }
   | { name: "svg"; spec: string }
   | { name: "timeline"; spec: string; job: number; scenario: string; width: number }
+  | { name: "target"; target: string }
   | { name: "render"; spec: string; seed: Uint8Array }
   | { name: "changes"; old: string; now: string }
   | { name: "texts" }
@@ -33,6 +35,8 @@ export interface Start {
   module: WebAssembly.Module;
   /** The scripts of pods, if they are loaded already. */
   scripts: string | undefined;
+  /** The target of the calls. */
+  target: string;
 }
 
 export interface Request {
@@ -87,8 +91,9 @@ class Server {
   private texts: ReturnType<typeof loadTexts> | undefined;
   private hasScripts: boolean;
 
-  constructor({ module, scripts }: Start) {
+  constructor({ module, scripts, target }: Start) {
     this.memory = initSync({ module }).memory;
+    set_target(target);
     this.hasScripts = scripts !== undefined && load_scripts(scripts);
   }
 
@@ -120,6 +125,8 @@ class Server {
         const timeline = await this.timeline;
         return () => timeline(facts(call.spec), call.job, call.scenario, call.width);
       }
+      case "target":
+        return () => String(set_target(call.target));
       case "render": {
         if (!this.hasScripts) await this.loadedTexts();
         const keys = call.seed.length ? await deriveKeys(call.spec, call.seed) : "";

@@ -54,6 +54,9 @@ pub fn preview(text: &Text, inputs: &Inputs, max_jobs: usize) -> Result<Preview,
         preview.origins.resize_with(out.documents.len(), || None);
         out.replace(piece.clone(), Built::new(&output, &source_comment));
         preview.origins.extend(output.objects().iter().map(|object| Some(origin(index, &plan, object))));
+        if output.objects().is_empty() {
+            preview.origins.push(Some(Origin { job: index, fields: vec!["spec.command".to_owned()] }));
+        }
         preview.origins.resize_with(out.documents.len(), || None);
         preview.jobs.push(Report::new(&plan, &inputs.target.describe(&plan), output.names()));
         let mut places = Vec::new();

@@ -6,11 +6,11 @@
 
 mod offsets;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
 
 use khorovod::problem::{self, Problems};
-use khorovod::{Inputs, Keys, Origin, Scripts, Text, picture};
+use khorovod::{Inputs, Keys, Origin, Scripts, Target, Text, picture};
 use khorovod_web_wire::{
     Compiled, Files, FoundSecret, Grid, Map, Picture, PictureItem, PlacedText, Preview, Problem, RenderedDocument,
     RenderedFile, Severity,
@@ -27,6 +27,8 @@ thread_local! {
     static JOBS_WITH_KEYS: RefCell<String> = const { RefCell::new(String::new()) };
     /// The ssh keys that [`render`] was called with.
     static SSH_KEYS: RefCell<String> = const { RefCell::new(String::new()) };
+    /// The target that jobs are rendered for; the default if it is `None`.
+    static TARGET: Cell<Option<&'static dyn Target>> = const { Cell::new(None) };
 }
 
 /// At most this many jobs are described; further ones are only checked.
@@ -40,7 +42,8 @@ fn text(text: String) -> Text {
 
 fn inputs(keys: Keys) -> Inputs {
     let scripts = SCRIPTS.get().copied().unwrap_or(Scripts::LEFT_OUT);
-    Inputs { keys, scripts, derive_keys: known_keys, ..Inputs::default() }
+    let inputs = Inputs { keys, scripts, derive_keys: known_keys, ..Inputs::default() };
+    Inputs { target: TARGET.get().unwrap_or(inputs.target), ..inputs }
 }
 
 /// The keys of a job among those that [`render`] was called with.
@@ -50,6 +53,14 @@ fn known_keys(_: &[u8; 32], namespace: &str, name: &str) -> [String; 4] {
         let mut parts = keys.split('\0').skip_while(|part| *part != wanted).skip(1);
         [(); 4].map(|()| parts.next().unwrap_or_default().to_owned())
     })
+}
+
+/// Sets the target of all further calls, by the name that `--target` takes. Returns whether there is such a target.
+#[wasm_bindgen]
+pub fn set_target(name: &str) -> bool {
+    let target = name.parse().ok();
+    TARGET.set(target);
+    target.is_some()
 }
 
 /// Takes the texts of the scripts of pods, which are the result of the function `scripts` of `khorovod-web-texts`. Before this
@@ -276,12 +287,11 @@ mod tests {
         assert_eq!((&preview["compiled"], rendered.as_str()), (&Value::Null, ""));
     }
 
-    /// The page renders no target that has notes today; the target `slurm` has some.
     #[test]
     fn notes_come_after_warnings() {
         let spec = text(JOB.replace("'a:1'", "a").replace("spec: {", "spec: {placement: {pack: rack}, "));
-        let inputs = Inputs { target: "slurm".parse().unwrap(), ..inputs(Keys::Masked) };
-        let found = khorovod::check(&spec, &inputs);
+        assert!(set_target("slurm"));
+        let found = khorovod::check(&spec, &inputs(Keys::Masked));
         let shown = problems(&found, &Offsets::new(&spec.text));
         let severities: Vec<Severity> = shown.iter().map(|one| one.severity).collect();
         assert_eq!(
@@ -289,6 +299,30 @@ mod tests {
             (Some(&Severity::Warning), Some(&Severity::Note)),
             "{shown:?}"
         );
+    }
+
+    #[test]
+    fn each_target_renders_its_objects() {
+        for (target, last) in [
+            ("jobset", "JobSet"),
+            ("mpijob", "MPIJob"),
+            ("trainjob", "TrainJob"),
+            ("volcano", "Job"),
+            ("slurm", "sbatch"),
+            ("plain", "Job"),
+        ] {
+            assert!(set_target(target), "{target}");
+            let (preview, rendered) = parsed(JOB);
+            let documents = preview["compiled"]["documents"].as_array().unwrap();
+            let found = documents.last().unwrap();
+            assert_eq!((&found["kind"], &found["job"]), (&last.into(), &0.into()), "{target}");
+            let objects = preview["compiled"]["jobs"][0]["objects"].as_array().unwrap();
+            let kinds = |list: &[Value]| list.iter().map(|one| one["kind"].clone()).collect::<Vec<_>>();
+            assert_eq!(kinds(objects), kinds(documents), "{target}: the report lists the documents in their order");
+            assert_eq!(rendered.starts_with("#!"), target == "slurm", "{target}");
+        }
+        assert!(!set_target("nomad"));
+        assert_eq!(parsed(JOB).0["compiled"]["documents"].as_array().unwrap().len(), 10, "the default");
     }
 
     #[test]
