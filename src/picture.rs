@@ -9,6 +9,7 @@
 
 mod document;
 mod elements;
+mod frames;
 mod layout;
 mod ring;
 mod text;

@@ -179,7 +179,7 @@ fn every_example_is_described_by_its_plan() {
     assert!(stale.is_empty(), "not what the code plans; look at the difference, then `make bless`: {stale:#?}");
 }
 
-/// A reader of the preview or of `khorovod plan -o json` learns why each object exists, and which pods it becomes.
+/// The preview and `khorovod plan -o json` show why each object exists, and which pods it becomes.
 #[test]
 fn every_object_has_a_purpose_and_every_pod_an_owner() {
     let targets = ["plain", "slurm", "mpijob", "trainjob", "jobset", "volcano"];

@@ -250,6 +250,77 @@ fn the_ring_has_every_rank_in_order() {
     assert!(ring("{replicas: 5000, gpus: 8}").unwrap().len() < 4_000);
 }
 
+/// The picture of an example, with replacements in its spec.
+fn of_example(name: &str, replacements: &[(&str, &str)], width: u32) -> picture::Picture {
+    let mut spec = fs::read_to_string(path(&format!("examples/{name}/job.yaml"))).unwrap();
+    for (from, to) in replacements {
+        assert!(spec.contains(from), "{name}: {from}");
+        spec = spec.replace(from, to);
+    }
+    picture::draw(&reports(&spec, "plain"), 0, width)
+}
+
+/// Left, upper, right and lower edge of the first rectangle of a part.
+fn edges(item: &picture::Item) -> [u32; 4] {
+    let (_, rest) = item.svg.split_once("height='").unwrap();
+    let height: u32 = rest.split_once('\'').unwrap().0.parse().unwrap();
+    [item.x, item.y, item.x + width_of(item), item.y + height]
+}
+
+fn is_inside(inner: &picture::Item, outer: &picture::Item) -> bool {
+    let ([a, b, c, d], [left, top, right, bottom]) = (edges(inner), edges(outer));
+    a >= left && b >= top && c <= right && d <= bottom
+}
+
+#[test]
+fn workers_are_in_the_frames_of_their_racks() {
+    for (replicas, size, width) in
+        [("16", "4", 640), ("4", "2", 640), ("49", "7", 640), ("16", "4", 300), ("49", "7", 1_000), ("100", "2", 640)]
+    {
+        let size_of = format!("size: {size}");
+        let picture =
+            of_example("topology", &[("replicas: 16", &format!("replicas: {replicas}")), ("size: 4", &size_of)], width);
+        let (slices, workers) = (parts(&picture, "slice 0 "), parts(&picture, "worker 0 "));
+        let [all, size]: [usize; 2] = [replicas, size].map(|number| number.parse().unwrap());
+        assert_eq!((slices.len(), workers.len()), (all / size, all), "{replicas} at {width}");
+        for (index, worker) in workers.iter().enumerate() {
+            let within: Vec<_> =
+                slices.iter().filter(|slice| is_inside(worker, slice)).map(|slice| &slice.key).collect();
+            assert_eq!(within, [&format!("slice 0 {}", index / size)], "worker {index} of {replicas} at {width}");
+        }
+        let team = parts(&picture, "team 0")[0];
+        assert!(slices.iter().all(|slice| is_inside(slice, team)), "{replicas} at {width}");
+        // The whole job is in one block, if possible.
+        let block = parts(&picture, "frame 0")[0];
+        assert!(is_inside(team, block) && block.svg.contains("one block, preferred"), "{block:?}");
+        assert!(slices[0].svg.contains("rack A") && block.svg.contains("'domain preferred'"), "{slices:?}");
+    }
+    // Racks of too many workers would be too small.
+    let many = of_example("topology", &[("replicas: 16", "replicas: 4000")], 640);
+    assert!(parts(&many, "slice").is_empty() && parts(&many, "grid 0").len() == 1);
+}
+
+#[test]
+fn nvlink_and_gangs_have_frames() {
+    let nvlink = of_example("nvlink", &[], 640);
+    let frame = parts(&nvlink, "frame 0")[0];
+    assert!(frame.svg.contains("one NVLink domain, required, connected by a ComputeDomain"), "{frame:?}");
+    assert!(frame.svg.contains("'domain nvlink'") && is_inside(parts(&nvlink, "team 0")[0], frame), "{frame:?}");
+    assert_eq!(parts(&nvlink, "frame ").len(), 1, "one frame shows both");
+    let alone = of_example("nvlink", &[("  placement:\n    topology: {required: nvlink}\n", "")], 640);
+    assert!(parts(&alone, "frame 0")[0].svg.contains("NVLink between nodes: a ComputeDomain"));
+
+    let gang = of_example("gang", &[], 640);
+    let frame = parts(&gang, "frame 0")[0];
+    assert!(frame.svg.contains("gang of Volcano") && frame.svg.contains("(8 pods)"), "{frame:?}");
+    assert!(gang.description.contains("; gang of Volcano"), "{}", gang.description);
+    let both =
+        of_example("gang", &[("  scheduling:", "  placement: {topology: {required: rack}}\n  scheduling:")], 640);
+    let [outer, inner] = parts(&both, "frame ")[..] else { panic!("{both:?}") };
+    assert!(is_inside(inner, outer) && outer.svg.contains("gang") && inner.svg.contains("one rack"), "{both:?}");
+    assert!(parts(&of_example("smallest", &[], 640), "frame ").is_empty());
+}
+
 #[test]
 fn workers_that_may_come_later_are_dashed() {
     let elastic = fs::read_to_string(path("examples/elastic/job.yaml")).unwrap();

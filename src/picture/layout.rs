@@ -15,7 +15,7 @@ pub const GAP: u32 = 12;
 /// At most this many volumes are drawn.
 const MAX_VOLUMES: usize = 60;
 /// At most this many groups of workers are drawn.
-const MAX_GROUPS: usize = 100;
+pub const MAX_GROUPS: usize = 100;
 /// The size of a card of a pod or of the API.
 const CARD_HEIGHT: u32 = 62;
 /// If the frame is at least this wide, the ring is to the right of the launcher. Otherwise it is below the workers.
@@ -30,6 +30,8 @@ pub struct Layout<'a> {
     pub is_batch: bool,
     /// The width between the sides of the outer frame.
     pub inner: u32,
+    /// The width of the frames of domains and of the gang on each side of the workers.
+    pub inset: u32,
     pub items: Vec<Item>,
     /// Where the next part starts.
     pub y: u32,
@@ -41,7 +43,7 @@ pub struct Layout<'a> {
 pub fn picture(report: &Report, width: u32, jobs: usize) -> Picture {
     let is_batch = report.objects.iter().any(|object| object.kind == SCRIPT);
     let inner = width - 2 * GAP;
-    let mut layout = Layout { report, is_batch, inner, items: Vec::new(), y: 58, jobs: jobs.max(1) as u64 };
+    let mut layout = Layout { report, is_batch, inner, inset: 0, items: Vec::new(), y: 58, jobs: jobs.max(1) as u64 };
     layout.place_title(width);
     layout.place_access();
     let ring =
@@ -54,10 +56,7 @@ pub fn picture(report: &Report, width: u32, jobs: usize) -> Picture {
     } else if report.head.own_pod {
         layout.place_launcher();
     }
-    for index in 0..report.workers.len().min(MAX_GROUPS) {
-        layout.place_workers(index);
-        layout.y += GAP;
-    }
+    layout.place_frames();
     if let (Some(size), None) = (ring, beside) {
         layout.place_ring(GAP + (inner - size) / 2, size);
         layout.y += size + GAP;
@@ -72,26 +71,8 @@ pub fn picture(report: &Report, width: u32, jobs: usize) -> Picture {
     layout.add("frame", 1, fence);
     // The frame comes first, because later parts cover earlier ones.
     layout.items.rotate_right(1);
-    Picture { width, height, description: description(report), items: layout.items }
-}
-
-/// A description of the picture for screen readers.
-fn description(report: &Report) -> String {
-    let launcher = if report.head.own_pod { "a launcher, " } else { "" };
-    let mut text = format!("{}: {launcher}", report.job);
-    for (index, group) in report.workers.iter().take(MAX_GROUPS).enumerate() {
-        let separator = if index == 0 { "" } else { ", " };
-        let _ = write!(
-            text,
-            "{separator}{} with {} and {} each{}",
-            count(group.replicas, "worker"),
-            count(group.gpus, "GPU"),
-            count(group.slots, "rank"),
-            and_spares(group.spares)
-        );
-    }
-    let _ = write!(text, "; {} in total", count(report.ranks, "rank"));
-    text
+    let description = layout.description();
+    Picture { width, height, description, items: layout.items }
 }
 
 impl<'a> Layout<'a> {
@@ -105,6 +86,29 @@ impl<'a> Layout<'a> {
     /// The purpose of the connection between two peers. None if the job has no such connection.
     pub fn connection(&self, from: Peer, to: Peer) -> Option<&'a str> {
         self.report.links.iter().find(|link| link.from == from && link.to == to).map(|link| link.over.as_str())
+    }
+
+    /// A description of the picture for screen readers.
+    fn description(&self) -> String {
+        let report = self.report;
+        let launcher = if report.head.own_pod { "a launcher, " } else { "" };
+        let mut text = format!("{}: {launcher}", report.job);
+        for (index, group) in report.workers.iter().take(MAX_GROUPS).enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            let _ = write!(
+                text,
+                "{separator}{} with {} and {} each{}",
+                count(group.replicas, "worker"),
+                count(group.gpus, "GPU"),
+                count(group.slots, "rank"),
+                and_spares(group.spares)
+            );
+        }
+        for frame in self.frames() {
+            let _ = write!(text, "; {}", frame.text);
+        }
+        let _ = write!(text, "; {} in total", count(report.ranks, "rank"));
+        text
     }
 
     fn place_title(&mut self, width: u32) {

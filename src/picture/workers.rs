@@ -2,6 +2,7 @@
 //! each square stands for several workers.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use super::Grid;
 use super::elements::{Numbers, label, path, rect};
@@ -26,13 +27,23 @@ const CELL: u32 = 20;
 const CELL_GAP: u32 = 4;
 /// The maximum width of a card, unless there is only one card.
 const WIDEST: u32 = 640;
+/// The width of a card without cells, which is also what slices leave for each card.
+const CARD_WIDTH: u32 = 150;
 /// Cards get as few columns, and so as much width, as possible while their rows fit into this height.
 const ROWS_HEIGHT: u32 = 300;
 /// If the distance between squares is at least this, each square shows the number of its worker.
 const NUMBERED_PITCH: u32 = 26;
-/// The distance between tiles, and their height.
+/// The distance between tiles, their smallest width, and their height.
 const TILE_GAP: u32 = 6;
+const TILE_WIDTH: u32 = 86;
 const TILE_HEIGHT: u32 = 40;
+
+/// The horizontal extent in which workers are placed.
+#[derive(Clone, Copy)]
+pub struct Area {
+    pub x: u32,
+    pub width: u32,
+}
 
 /// The ranks of a worker: `ranks 8–15`.
 fn ranks_of(group: &Workers, index: u32) -> String {
@@ -60,10 +71,14 @@ impl Layout<'_> {
         let (first, top) = (self.items.len(), self.y);
         self.y += 34;
         let is_detailed = self.report.workers.len() <= MAX_DETAILED_GROUPS;
-        match self.all_workers(group) {
-            ..=MAX_CARDS if is_detailed => self.place_cards(group, index),
-            ..=MAX_TILES if is_detailed => self.place_tiles(group, index),
-            _ => self.place_squares(group, index),
+        let all = self.all_workers(group);
+        match self.slices(all).filter(|_| is_detailed) {
+            Some((_, size)) => {
+                let cell = if all <= MAX_CARDS { CARD_WIDTH } else { TILE_WIDTH };
+                self.place_slices(group, index, [size, all], cell);
+            }
+            None if is_detailed && all <= MAX_TILES => self.place_range(group, index, 0..all, self.area()),
+            None => self.place_squares(group, index),
         }
         self.y += GAP;
 
@@ -78,12 +93,12 @@ impl Layout<'_> {
         let all = group.replicas.saturating_add(group.spares);
         let gpus = if group.gpus > 0 { count(total(all, group.gpus), "GPU") } else { "no GPUs".to_owned() };
         let sum = format!("{gpus}, {}", count(total(group.replicas, group.slots), "rank"));
-        let inner = self.inner;
+        let inner = self.inner - 2 * self.inset;
         let mut svg = String::new();
         rect(&mut svg, 0, [inner, self.y - top], 10, "team");
         label(&mut svg, GAP, 22, "strong", &fit(&title, inner * 55 / 100, 12));
         label(&mut svg, inner - GAP, 22, "small end", &fit(&sum, inner * 42 / 100, 11));
-        let item = self.add(format!("team {index}"), GAP, svg);
+        let item = self.add(format!("team {index}"), GAP + self.inset, svg);
         item.y = top;
         item.tip = Some(group.workload.clone());
         item.field = Some(group.origin.clone());
@@ -91,18 +106,27 @@ impl Layout<'_> {
         self.items[first..].rotate_right(1);
     }
 
-    /// The width inside the frame of a group.
-    fn room(&self) -> u32 {
-        self.inner - 2 * GAP
+    /// The area inside the frame of a group.
+    pub fn area(&self) -> Area {
+        Area { x: self.inset + 2 * GAP, width: self.inner - 2 * (self.inset + GAP) }
     }
 
-    fn place_cards(&mut self, group: &Workers, team: usize) {
+    /// Places some workers of a group as cards or as tiles.
+    pub fn place_range(&mut self, group: &Workers, team: usize, workers: Range<u32>, area: Area) {
+        if self.all_workers(group) <= MAX_CARDS {
+            self.place_cards(group, team, workers, area);
+        } else {
+            self.place_tiles(group, team, workers, area);
+        }
+    }
+
+    fn place_cards(&mut self, group: &Workers, team: usize, workers: Range<u32>, area: Area) {
         let apart = self.report.apart && !self.is_batch;
-        let room = self.room();
-        let shown = self.all_workers(group);
-        let card = Card::new(group, room, shown);
+        let (first, shown) = (workers.start, workers.end - workers.start);
+        let card = Card::new(group, area.width, shown);
         let Card { columns, width, height, .. } = card;
-        for index in 0..shown {
+        for index in workers {
+            let place = index - first;
             let is_ghost = index >= group.replicas;
             let is_launching = self.launches(team, index);
             let mut svg = String::new();
@@ -116,8 +140,8 @@ impl Layout<'_> {
             let name = if is_launching { format!("{name}, launches") } else { name };
             label(&mut svg, 12, 23, if is_ghost { "small" } else { "strong" }, &fit(&name, width - 20, 12));
             card.draw_cells(&mut svg, group, index, is_ghost);
-            let item = self.add(format!("worker {team} {index}"), 2 * GAP + index % columns * (width + GAP), svg);
-            item.y += index / columns * (height + GAP);
+            let x = area.x + place % columns * (width + GAP);
+            self.add(format!("worker {team} {index}"), x, svg).y += place / columns * (height + GAP);
             self.describe(group, index);
         }
         self.y += shown.div_ceil(columns) * (height + GAP) - GAP;
@@ -168,14 +192,14 @@ impl Layout<'_> {
         !self.report.head.own_pod && index == 0 && team == 0 && !self.is_batch
     }
 
-    fn place_tiles(&mut self, group: &Workers, team: usize) {
-        let room = self.room();
-        let most_columns = ((room + TILE_GAP) / (86 + TILE_GAP)).max(1);
-        let shown = self.all_workers(group);
+    fn place_tiles(&mut self, group: &Workers, team: usize, workers: Range<u32>, Area { x: left, width: room }: Area) {
+        let most_columns = ((room + TILE_GAP) / (TILE_WIDTH + TILE_GAP)).max(1);
+        let (first, shown) = (workers.start, workers.end - workers.start);
         let columns = shown.div_ceil(shown.div_ceil(most_columns).max(1)).max(1);
         let width = (room - TILE_GAP * (columns - 1)) / columns;
         let (class, dark) = if group.gpus > 0 { ("gpu", "") } else { ("rank", " dark") };
-        for index in 0..shown {
+        for index in workers {
+            let place = index - first;
             let is_ghost = index >= group.replicas;
             let (class, dark) = if is_ghost { ("ghost", " dark") } else { (class, dark) };
             let mut svg = String::new();
@@ -190,8 +214,8 @@ impl Layout<'_> {
                 None => "spare".to_owned(),
             };
             label(&mut svg, 8, 32, &format!("in{dark} left"), &fit(&text, width - 10, 10));
-            let item = self.add(format!("worker {team} {index}"), 2 * GAP + index % columns * (width + TILE_GAP), svg);
-            item.y += index / columns * (TILE_HEIGHT + TILE_GAP);
+            let x = left + place % columns * (width + TILE_GAP);
+            self.add(format!("worker {team} {index}"), x, svg).y += place / columns * (TILE_HEIGHT + TILE_GAP);
             self.describe(group, index);
         }
         self.y += shown.div_ceil(columns) * (TILE_HEIGHT + TILE_GAP) - TILE_GAP;
@@ -199,7 +223,7 @@ impl Layout<'_> {
 
     /// Places a grid of squares, each for one worker, or for ten, a hundred or a thousand.
     fn place_squares(&mut self, group: &Workers, team: usize) {
-        let room = self.room();
+        let room = self.area().width;
         let most = (MAX_SQUARES / (self.report.workers.len() as u64 * self.jobs)).max(MIN_SQUARES);
         let shown = self.all_workers(group);
         let mut workers_each = 1;
@@ -238,7 +262,7 @@ impl Layout<'_> {
             label(&mut svg, 0, height + 10, "small", &line);
             height += 15;
         }
-        let item = self.add(format!("grid {team}"), 2 * GAP, svg);
+        let item = self.add(format!("grid {team}"), self.area().x, svg);
         item.tip = Some(format!("{} … {}", group.hosts.0, group.hosts.1));
         item.field = Some(group.origin.clone());
         item.grid = Some(Grid { columns, pitch, workers_each, workers: shown });
@@ -266,7 +290,7 @@ impl Card {
         let all = if group.gpus > 0 { group.gpus } else { group.slots };
         let is_own = group.gpus == 0 || group.gpus == group.slots;
         let cells = if all <= MAX_CELLS { all } else { 0 };
-        let least = if cells > 0 { (cells.min(8) * (CELL + CELL_GAP) + 22).max(132) } else { 150 };
+        let least = if cells > 0 { (cells.min(8) * (CELL + CELL_GAP) + 22).max(132) } else { CARD_WIDTH };
         let most_columns = ((room + GAP) / (least.min(room) + GAP)).clamp(1, shown.max(1));
         let least_columns = (room + GAP).div_ceil(WIDEST + GAP).min(most_columns);
         let sized = |columns: u32| Self::with_columns([cells, room], columns, group.gpus > 0, is_own);

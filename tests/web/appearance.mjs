@@ -25,6 +25,11 @@ const STATES = [
   ["torchrun-elastic", example("torchrun-elastic"), "picture"],
   ["cpu", example("cpu"), "picture"],
   ["host-network", example("host-network"), "picture"],
+  ["racks", example("topology"), "picture"],
+  ["racks-4", example("topology").replace("replicas: 16", "replicas: 4").replace("size: 4", "size: 2"), "picture"],
+  ["racks-49", example("topology").replace("replicas: 16", "replicas: 49").replace("size: 4", "size: 7"), "picture"],
+  ["nvlink", example("nvlink"), "picture"],
+  ["gang", example("gang"), "picture"],
   ["timeline", example("self-healing"), "timeline", shown("A node fails")],
   [
     "timeline-hang",

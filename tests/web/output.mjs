@@ -291,28 +291,6 @@ test("objects are a tree from the job to its pods, and explain themselves", asyn
   await server.close();
 });
 
-test("inside the book, problems and fields link to the docs", async () => {
-  const server = await serve("/book/web/dist/");
-  const page = await open(server);
-  const [, smallest] = examples.find(([name]) => name === "smallest");
-  await write(page, smallest.replace("gpus: 8", "gpu: 8"));
-  await page.locator(".problem summary").click();
-  same(
-    await page.locator(".problem details a").getAttribute("href"),
-    "/book/docs/problems.html#unknown-field",
-    "a code",
-  );
-  await page.locator("#editor .cm-lintRange-error").hover();
-  const inTip = page.locator("#editor .cm-tooltip a");
-  await inTip.first().waitFor();
-  same(await inTip.first().getAttribute("href"), "/book/docs/problems.html#unknown-field", "a code in the editor");
-  await write(page, smallest);
-  await page.locator("#editor .cm-line", { hasText: "replicas" }).getByText("replicas").hover();
-  await inTip.first().waitFor();
-  same(await inTip.first().getAttribute("href"), "/book/docs/fields.html#specworkers", "a field");
-  await server.close();
-});
-
 test("unchanged lines of a changed object are folded", async () => {
   const server = await serve();
   const page = await open(server);
@@ -398,6 +376,28 @@ test("the page renders for every target", async () => {
   await page.click("#tab-timeline");
   await page.click("#tab-picture");
   same(page.complaints, [], "complaints");
+  await server.close();
+});
+
+test("inside the book, problems and fields link to the docs", async () => {
+  const server = await serve("/book/web/dist/");
+  const page = await open(server);
+  const [, smallest] = examples.find(([name]) => name === "smallest");
+  await write(page, smallest.replace("gpus: 8", "gpu: 8"));
+  await page.locator(".problem summary").click();
+  same(
+    await page.locator(".problem details a").getAttribute("href"),
+    "/book/docs/problems.html#unknown-field",
+    "a code",
+  );
+  await page.locator("#editor .cm-lintRange-error").hover();
+  const inTip = page.locator("#editor .cm-tooltip a");
+  await inTip.first().waitFor();
+  same(await inTip.first().getAttribute("href"), "/book/docs/problems.html#unknown-field", "a code in the editor");
+  await write(page, smallest);
+  await page.locator("#editor .cm-line", { hasText: "replicas" }).getByText("replicas").hover();
+  await inTip.first().waitFor();
+  same(await inTip.first().getAttribute("href"), "/book/docs/fields.html#specworkers", "a field");
   await server.close();
 });
 

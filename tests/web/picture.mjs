@@ -1,7 +1,7 @@
 // The picture: what is behind its parts, several jobs, and its export.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { check, editor, native, open, root, same, serve, test, write } from "./browser.mjs";
+import { after, check, editor, native, open, root, same, serve, test, write } from "./browser.mjs";
 import { execFileSync } from "node:child_process";
 
 const example = (name) => readFileSync(join(root, "examples", name, "job.yaml"), "utf8");
@@ -18,6 +18,50 @@ const details = (page) =>
       ]),
     ),
   }));
+
+test("frames of gangs and racks come behind the workers, and can be opened", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: example("gang") });
+  const gang = "  scheduling:\n    gang: volcano\n    volcanoQueue: vision\n";
+  await write(page, example("gang").replace(gang, ""));
+  same(await page.locator('[data-key="frame 0"]').count(), 0, "frames without a gang");
+  // The frame is new, and the workers are old.
+  await after(page, () =>
+    page.evaluate((gang) => {
+      const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+      view.dispatch({ changes: { from: view.state.doc.length, insert: gang } });
+    }, gang),
+  );
+  await page.locator('[data-key="worker 0 3"]').click();
+  check((await page.innerText(".details h3")).startsWith("worker 3"), "the worker is in front of the frame");
+  await page.locator('[data-key="frame 0"]').focus();
+  await page.keyboard.press("Enter");
+  check((await page.innerText(".details")).includes("PodGroup vit"), await page.innerText(".details"));
+  check((await page.locator("#editor .origin").first().innerText()).includes("gang:"), "the highlighted line");
+  // A worker moves to another rack, whose frame is newer than the worker or older.
+  const racks = example("topology");
+  await write(page, racks);
+  for (const [from, to, worker] of [
+    ["replicas: 16", "replicas: 4", 2],
+    ["size: 4", "size: 2", 2],
+    ["replicas: 4", "replicas: 12", 9],
+    ["size: 2", "size: 3", 3],
+  ]) {
+    await after(page, () =>
+      page.evaluate(
+        ([from, to]) => {
+          const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+          const at = view.state.doc.toString().indexOf(from);
+          view.dispatch({ changes: { from: at, to: at + from.length, insert: to } });
+        },
+        [from, to],
+      ),
+    );
+    await page.locator(`[data-key="worker 0 ${worker}"]`).click({ timeout: 3_000 });
+    check((await page.innerText(".details h3")).startsWith(`worker ${worker}`), `${to}: worker ${worker}`);
+  }
+  await server.close();
+});
 
 test("each part of the picture shows what is behind it", async () => {
   const server = await serve();

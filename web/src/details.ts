@@ -107,8 +107,13 @@ interface Content {
   names: string[];
 }
 
-function describe(report: Report, { kind, index, worker }: Part): Content | undefined {
+function describe(report: Report, { item, kind, index, worker }: Part): Content | undefined {
   const { head } = report;
+  // The PodGroup of a gang belongs to all of `scheduling`.
+  if (kind === "frame") {
+    const fields = item.field === "spec.scheduling.gang" ? ["spec.scheduling"] : [];
+    return { title: item.tip ?? "", rows: [], fields, names: [] };
+  }
   if (kind === "head") {
     const rows: Row[] = [
       ["host", [h("code", {}, head.host)]],

@@ -11,7 +11,7 @@ export const PLAIN = "plain";
 
 export const targetPart = (target: string) => (target === PLAIN ? "" : `&target=${target}`);
 
-/** What a fragment such as `#example=elastic&view=timeline&event=hang&target=jobset` names. */
+/** The names in a fragment such as `#example=elastic&view=timeline&event=hang&target=jobset`. */
 interface Permalink {
   example?: string;
   view?: string;

@@ -125,7 +125,7 @@ export class Objects {
     const report = job === null ? undefined : jobs[job];
     const name = report ? `${report.job}, run ${report.run}` : "Documents that are not jobs";
     if (root.line.textContent !== name) root.line.replaceChildren(...this.rootLine(job, report, name));
-    // What runs pods comes first, as the rest serves these pods. Otherwise the order is that of the documents.
+    // Objects that run pods come first, as the others serve these pods. Otherwise the order is that of the documents.
     const runsPods = ({ about }: RenderedObject) => about?.creates !== undefined;
     const ordered = [...objects.filter(runsPods), ...objects.filter((object) => !runsPods(object))];
     for (const [place, object] of ordered.entries()) this.update(object, root.branches, place);

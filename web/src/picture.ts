@@ -71,6 +71,7 @@ export class Picture {
       const drawn = parse(changed);
       for (const [index, item] of changed.entries()) this.place(item, [...(drawn[index]?.children ?? [])], smooth);
       this.marker.remove();
+      this.order(items);
     }
     // Tooltips follow after the browser has shown the key: they are not needed sooner.
     setTimeout(() => {
@@ -86,6 +87,17 @@ export class Picture {
     return kind === "team" || kind === "grid" ? null : (this.shown.get(idOf(item))?.group ?? null);
   }
 
+  /** Puts the elements into the order of the parts, as later ones cover earlier ones. Moves only those out of order. */
+  private order(items: PictureItem[]) {
+    let next = this.svg.firstElementChild;
+    for (const item of items) {
+      const group = this.shown.get(idOf(item))?.group;
+      if (!group) continue;
+      if (group === next) next = group.nextElementSibling;
+      else this.svg.insertBefore(group, next);
+    }
+  }
+
   private place(item: PictureItem, children: Element[], smooth: boolean) {
     const { x, y, svg, tip, field } = item;
     const id = idOf(item);
@@ -94,6 +106,7 @@ export class Picture {
     if (shown) shown.item = item;
     else {
       const group = this.addGroup(id, item, smooth);
+      this.svg.append(group);
       shown = { group, tip: tip === undefined ? undefined : s("title"), item };
       this.shown.set(id, shown);
     }
@@ -114,8 +127,6 @@ export class Picture {
       group.addEventListener("click", (event) => this.choose(id, this.workerAt(id, event)));
       group.addEventListener("keydown", (event) => this.keyPressed(id, event));
     }
-    if (item.key === "frame") this.svg.prepend(group);
-    else this.svg.append(group);
     return group;
   }
 
