@@ -261,6 +261,9 @@ web-modules() {
 # The preview page in Chromium.
 web() { tests/web/run.sh; }
 
+# The main cases of the preview page in Debian's Firefox, by WebDriver BiDi.
+web-firefox() { BROWSER=firefox tests/web/run.sh; }
+
 # The number of instructions of the binary, compared with bench/budget.json.
 guard() { bench/run.sh guard; }
 

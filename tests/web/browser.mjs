@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const web = new URL("../../web/", import.meta.url);
 const require = createRequire(new URL("package.json", web));
-const { chromium } = require("playwright-core");
+const { chromium, firefox } = require("playwright-core");
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 export const axe = require.resolve("axe-core/axe.min.js");
@@ -68,14 +68,31 @@ export async function serve(under = "/", folder = () => dist) {
  */
 export const slack = () => (process.env.STRICT ? 1 : Math.max(2, loadavg()[0] / 2));
 
+/** The browser of the cases: Chromium, or an unmodified Firefox by WebDriver BiDi. */
+export const isFirefox = process.env.BROWSER === "firefox";
+
 let browser;
 export async function launch() {
+  if (isFirefox) browser ??= await launchFirefox();
   browser ??= await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none", "--enable-precise-memory-info"],
   });
   return browser;
 }
+
+async function launchFirefox() {
+  const executablePath = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
+  const started = await firefox.launch({ channel: "moz-firefox", executablePath });
+  // Playwright sets the colour scheme of each context with a command that Firefox ESR does not have.
+  const session = Object.getPrototypeOf(started._connection.toImpl(started)._browserSession);
+  const { send } = session;
+  session.send = async function (method, parameters) {
+    return method === "emulation.setMediaFeaturesOverride" ? {} : send.call(this, method, parameters);
+  };
+  return started;
+}
+
 export async function close() {
   await browser?.close();
   browser = undefined;
@@ -118,6 +135,11 @@ export async function write(page, spec) {
       const data = new DataTransfer();
       data.setData("text/plain", spec);
       const target = document.querySelector("#editor").shadowRoot.querySelector(".cm-content");
+      // Firefox gives no data to a paste event that a script made.
+      if (navigator.userAgent.includes("Firefox")) {
+        target.cmTile.view.dispatch({ changes: { from: 0, insert: spec }, userEvent: "input.paste" });
+        return;
+      }
       target.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
     }, spec),
   );
@@ -160,9 +182,9 @@ export function test(name, run) {
   cases.push([name, run]);
 }
 
-/** Runs the cases whose name contains the word. */
-export async function run(word = "") {
-  const wanted = cases.filter(([name]) => name.includes(word));
+/** Runs the cases whose name contains the word, and begins with one of the given starts. */
+export async function run(word = "", starts = [""]) {
+  const wanted = cases.filter(([name]) => name.includes(word) && starts.some((start) => name.startsWith(start)));
   if (!wanted.length) {
     console.log(`no case has "${word}" in its name; there are:\n${cases.map(([name]) => name).join("\n")}`);
     process.exitCode = 2;

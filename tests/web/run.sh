@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Builds the preview page and tests it in Chromium; what it renders is compared with the command.
+# Builds the preview page and tests it in Chromium, or in Firefox; what it renders is compared with the command.
 #
 #   KHOROVOD=BINARY tests/web/run.sh [CASE]     # with another binary, or some cases only
+#   BROWSER=firefox tests/web/run.sh            # the main cases in Firefox
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools.sh
 
-need chromium chromium && need brotli brotli && need fc-list fontconfig && web/build.sh
+if [[ ${BROWSER:-} == firefox ]]; then need firefox-esr firefox-esr; else need chromium chromium; fi && need brotli brotli && need fc-list fontconfig && web/build.sh
 OUT=${OUT:-$(mktemp -d)}
 mkdir -p "$OUT"
 KHOROVOD=${KHOROVOD:-$(shipped)} OUT=$OUT node tests/web/run.mjs "$@" && echo "screenshots and figures: $OUT"
