@@ -12,15 +12,17 @@ mod run_folder;
 
 use std::collections::BTreeMap;
 use std::env;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use khorovod::report::Report;
+use khorovod::show;
 use khorovod::{Inputs, Keys, Text, targets};
 use serde_json::Value;
 
 use self::follow::follow;
-use self::pods::{Job, Surroundings};
+use self::pods::{Job, Surroundings, Volume};
 use self::run_folder::RunFolder;
 use super::agent::AGENT;
 use super::seed::fresh;
@@ -35,7 +37,7 @@ const TRIES: usize = 8;
 #[group(skip)]
 pub struct Options {
     /// Run the job on this machine instead of a cluster, with the programs of this machine
-    #[arg(long, help_heading = "Local options", conflicts_with_all = ["detach", "dry_run", "context", "kubeconfig"])]
+    #[arg(long, help_heading = "Local options", conflicts_with_all = ["detach", "context", "kubeconfig"])]
     pub local: bool,
     /// Start at most N workers. Default: those of the spec
     #[arg(long, value_name = "N", requires = "local", help_heading = "Local options", value_parser = clap::value_parser!(u32).range(1..))]
@@ -53,7 +55,8 @@ fn volume(word: &str) -> Result<(String, PathBuf), String> {
     if path.is_dir() { Ok((name.to_owned(), path)) } else { Err(format!("{folder} is not a folder")) }
 }
 
-pub fn run(options: &Options, input: &input::Args, screen: &Screen) -> Outcome {
+/// Runs a job. If `is_dry` is true, only prints what would start.
+pub fn run(options: &Options, input: &input::Args, is_dry: bool, screen: &Screen) -> Outcome {
     if !cfg!(target_os = "linux") {
         return Err(Failure::Usage("--local needs Linux: pods run in namespaces of its kernel".to_owned()));
     }
@@ -86,6 +89,9 @@ pub fn run(options: &Options, input: &input::Args, screen: &Screen) -> Outcome {
     let processors = machine::processors();
     if ranks > processors {
         screen.notice(&format!("{ranks} ranks share {processors} processors, so they are slow"));
+    }
+    if is_dry {
+        return output::stdout(&description(&job, &report)?);
     }
     RunFolder { path: folder.path(), job: &job, is_busy: ranks > processors, screen }.write()?;
     follow(&job, &report, folder.path(), screen)
@@ -141,6 +147,38 @@ impl Options {
         };
         Err(unable(report, &[fix]))
     }
+}
+
+/// What `--dry-run` prints: the pods, the folders that they use, and the command that starts the ranks.
+fn description(job: &Job, report: &Report) -> Result<String, Failure> {
+    let mut text = match job.pods.len() {
+        1 => format!("{} would start 1 pod on this machine:\n", report.job),
+        count => format!("{} would start {count} pods on this machine:\n", report.job),
+    };
+    let mut folders = BTreeMap::new();
+    for pod in &job.pods {
+        let container = pod.containers.last();
+        let script =
+            container.and_then(|one| one.command.last()).map_or("", |path| path.rsplit('/').next().unwrap_or(path));
+        let variable = Some(pod).filter(|pod| pod.gpus > 0).and_then(|pod| machine::gpus(&pod.gpu_resource));
+        let gpus = container.zip(variable).and_then(|(one, (_, variable))| one.environment.get(variable));
+        let gpus = gpus.map_or_else(String::new, |gpus| format!(", with the GPUs {gpus}"));
+        let _ = writeln!(text, "  {}: {script}{gpus}", pod.name);
+        for mount in pod.containers.iter().flat_map(|one| &one.mounts) {
+            let folder = match pod.volumes.get(&mount.volume) {
+                Some(Volume::Folder(path)) => path.clone(),
+                Some(Volume::Kept(folder)) => run_folder::kept(&mount.volume, folder)?,
+                _ => continue,
+            };
+            folders.insert(&mount.path, folder);
+        }
+    }
+    for (path, folder) in folders {
+        let _ = writeln!(text, "{path} would be the folder {}", folder.display());
+    }
+    let words: Vec<String> = report.launch.iter().map(|word| show::shell_word(word)).collect();
+    let _ = writeln!(text, "the training would start with: {}", words.join(" "));
+    Ok(text)
 }
 
 /// The report of the job in the specs. It is an error if they have several jobs.

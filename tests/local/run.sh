@@ -123,6 +123,15 @@ case_fewer_workers() {
   expect 0 "1 of 3 workers, because of --workers" "on 1 hosts for 2 ranks" "rank 1 of 2 on"
 }
 
+# A job of one pod, which launches and trains.
+# shellcheck disable=SC2016 # for the ranks
+case_one_worker() {
+  spec 'echo "rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE on $HOSTNAME"' 'workers: {replicas: 1, slotsPerWorker: 2}' \
+    'launcher: {kind: mpirun, runsIn: firstWorker}'
+  run
+  expect 0 "on 1 hosts for 2 ranks" "rank 1 of 2 on mnist-" "mnist: trained in"
+}
+
 # shellcheck disable=SC2016 # for the ranks
 case_fails() {
   spec '((OMPI_COMM_WORLD_RANK != 1)) || exit 7; sleep 20' 'lifecycle: {retries: 1}'
@@ -243,6 +252,20 @@ case_machine_lacks() {
   with=("CUDA_VISIBLE_DEVICES=0,1,2")
   run "$work/job.yaml" --set workers.gpus=2
   expect 3 "it needs 6 GPUs (nvidia.com/gpu), and this machine has 3: use --workers 1"
+}
+
+# Prints the pods, the folders and the command, and leaves nothing.
+case_dry_run() {
+  spec 'echo "it is up"' 'workers: {replicas: 2, gpus: 2, slotsPerWorker: 1}' \
+    'storage: [{name: data, mountPath: /data, claim: {size: 1Gi, accessModes: [ReadWriteMany]}}]'
+  with=("CUDA_VISIBLE_DEVICES=4,5,6,7")
+  run --dry-run
+  expect 0 "mnist would start 3 pods on this machine:" "-worker-0: worker.sh, with the GPUs 4,5" "-worker-1: worker.sh, with the GPUs 6,7" \
+    "-launcher: launcher.sh" "/data would be the folder $work/home/.local/state/khorovod/local/mnist-data" \
+    "the training would start with: mpirun -np 2 " "bash -c 'echo \"it is up\"'"
+  [[ ! -e $work/home/.local/state/khorovod/local/mnist-data ]] || fail "it created a folder"
+  run --dry-run --set workers.gpus=8
+  expect 3 "it needs 16 GPUs (nvidia.com/gpu), and this machine has 4"
 }
 
 # shellcheck disable=SC2016 # for the ranks

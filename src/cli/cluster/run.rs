@@ -45,7 +45,7 @@ pub struct Args {
     /// Return after the objects are applied
     #[arg(short, long)]
     detach: bool,
-    /// Print the calls of kubectl, and run none of them
+    /// Print the calls of kubectl, or with --local the pods, and run nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub struct Args {
 
 pub fn run(args: &Args, screen: &Screen) -> Outcome {
     if args.local.local {
-        return local::run(&args.local, &args.input, screen);
+        return local::run(&args.local, &args.input, args.dry_run, screen);
     }
     let settings = &args.input.settings;
     let texts = args.input.texts(screen)?;

@@ -55,11 +55,7 @@ impl RunFolder<'_> {
         for (name, volume) in &pod.volumes {
             let source = match volume {
                 Volume::Folder(path) => path.clone(),
-                Volume::Kept(folder) => seed::state(&format!("local/{folder}")).ok_or_else(|| {
-                    Failure::File(format!(
-                        "there is no folder for the volume {name}: set HOME, or use --volume {name}=FOLDER"
-                    ))
-                })?,
+                Volume::Kept(folder) => kept(name, folder)?,
                 _ => here.join("volumes").join(name),
             };
             if !matches!(volume, Volume::Folder(_)) {
@@ -117,6 +113,13 @@ impl RunFolder<'_> {
         save(&here.join("command"), &joined(container.command.iter().cloned()))?;
         save(&here.join("folder"), folder.as_bytes())
     }
+}
+
+/// The folder of a volume whose content is kept after the run.
+pub fn kept(volume: &str, folder: &str) -> Result<PathBuf, Failure> {
+    seed::state(&format!("local/{folder}")).ok_or_else(|| {
+        Failure::File(format!("there is no folder for the volume {volume}: set HOME, or use --volume {volume}=FOLDER"))
+    })
 }
 
 /// The user's variables that locate programs and libraries. In a cluster, the variables of the image do this.
