@@ -27,6 +27,10 @@ library() {
 msrv() { tests/msrv.py; }
 
 rust() {
+    local shell
+    for shell in zsh fish; do
+        need "$shell" "$shell" || partly "completions: $shell is not installed"
+    done
     need shellcheck shellcheck && cargo test --locked &&
         cargo run --locked --quiet --example render -- examples/smallest/job.yaml 2>/dev/null | grep -q '^kind: StatefulSet$' || return
     [[ -d ${KHOROVOD_CORPUS:-/nowhere} ]] ||

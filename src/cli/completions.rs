@@ -67,7 +67,7 @@ const FISH: &str = r"
 function __khorovod_names
     khorovod completions fish -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null
 end
-complete -c khorovod -f -a '(__khorovod_names)'
+complete -c khorovod -a '(__khorovod_names)'
 ";
 
 pub fn run(args: &Args) -> Outcome {
