@@ -43,7 +43,7 @@ class Fake:
             f"#!{sys.executable}\n"
             "import json, sys\n"
             f"folder = {str(folder)!r}\n"
-            "call = {'arguments': sys.argv[1:], 'input': '' if sys.argv[3] == 'logs' else sys.stdin.read()}\n"
+            "call = {'arguments': sys.argv[1:], 'input': '' if sys.argv[3] == 'logs' else open(sys.argv[5]).read() if '--local' in sys.argv else sys.stdin.read()}\n"
             "open(folder + '/calls', 'a').write(json.dumps(call) + '\\n')\n"
             "answer = json.load(open(folder + '/answer.json'))\n"
             "answer = answer.get('json' if 'json' in sys.argv else 'text') if 'text' in answer else answer\n"

@@ -155,6 +155,21 @@ def test_run(mnist: TrainingJob, fake: Fake) -> None:
     assert fake.inputs[-1] == mnist.to_yaml()
 
 
+def test_run_local(mnist: TrainingJob, fake: Fake, capsys: pytest.CaptureFixture[str]) -> None:
+    fake.answers("launching\ntrained\n")
+    mnist.run_local(workers=1)
+    assert capsys.readouterr().out == "launching\ntrained\n"
+    assert fake.calls[0][2] == "plan" and fake.inputs[-1] == mnist.to_yaml()
+    *start, path, option, number = fake.calls[-1][2:]
+    assert (start, option, number) == (["run", "--local"], "--workers", "1") and not Path(path).exists()
+    fake.answers(stderr="note: mnist: the launcher ended with code 42\n", code=42)
+    with pytest.raises(khorovod.CommandError, match="the launcher ended with code 42") as caught:
+        mnist.run_local()
+    assert caught.value.code == 42
+    with pytest.raises(Problems):
+        TrainingJob(name="mnist", image="mnist:1", workers=Workers(replicas=0)).run_local()
+
+
 def test_status(mnist: TrainingJob, fake: Fake) -> None:
     mnist.namespace = "team-a"
     fake.answers("mnist: training\n", as_json='{"jobs": [{"phase": "training"}]}')

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 from . import _binary
@@ -57,6 +59,17 @@ def run(spec: str, *, namespace: str | None, context: str | None) -> Text:
     """Apply a spec, and return what the command prints. It does not wait for the job."""
     __tracebackhide__ = True
     return _printed(["run", "-", "--detach", *_place(namespace, context)], spec)
+
+
+def run_local(spec: str, *, workers: int | None) -> None:
+    """Run a spec on this machine, and print each line of its output."""
+    __tracebackhide__ = True
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "job.yaml")
+        path.write_text(spec, encoding="utf-8")
+        limit = ["--workers", str(workers)] if workers is not None else []
+        for line in _binary.follow(["run", "--local", str(path), *limit]):
+            print(line, flush=True)
 
 
 def status(name: str, *, namespace: str | None = None, context: str | None = None) -> Status:

@@ -204,6 +204,15 @@ class TrainingJob(TrainingJobFields):
         _checked(self, "plan", _settings(namespace, "plain", None), [])
         return _cluster.run(self.to_yaml(), namespace=namespace, context=context)
 
+    def run_local(self, *, workers: int | None = None) -> None:
+        """Run the job on this machine until it ends, as `khorovod run --local` does, and print its output. Needs Linux.
+
+        `workers` limits the number of workers. A failed job raises a `CommandError`, and an interrupt ends the job.
+        """
+        __tracebackhide__ = True
+        _checked(self, "plan", _settings(None, "plain", None), [])
+        _cluster.run_local(self.to_yaml(), workers=workers)
+
     def status(self, *, namespace: str | None = None, context: str | None = None) -> Status:
         """Return what the job does, since when, and what it waits for."""
         __tracebackhide__ = True
