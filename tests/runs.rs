@@ -196,6 +196,7 @@ const EDITS: &[&[&str]] = &[
     &["observability.progress=auto"],
     &["observability.progress={pattern: 'step (\\d+)/(\\d+)'}"],
     &["observability.progress={file: /tmp/progress}"],
+    &["observability.events=true"],
     &["observability.launcherMetrics={port: 9401}"],
     &["observability.launcherMetrics={port: 9401, podMonitor: true}"],
     &["observability.launcherMetrics={port: 9401, from: [{podSelector: {}}]}"],

@@ -70,6 +70,9 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
     if observability.launcher_metrics.is_some() {
         files.extend(scripts![scripts, "metrics.py"]);
     }
+    if has_access && observability.events {
+        files.extend(scripts![scripts, "events.sh"]);
+    }
     if observability.progress.is_some() {
         files.extend(scripts![scripts, "relay.py", "advance.sh"]);
     }

@@ -177,6 +177,7 @@ pub fn everything(spec: &mut Spec) {
     });
     spec.observability.tensorboard_logdir = Some("/results/tb".into());
     spec.observability.progress = Some(Progress::File("/results/progress".into()));
+    spec.observability.events = true;
     spec.observability.launcher_metrics = Some(Metrics { port: 9401, pod_monitor: true, from: None });
     spec.observability.metrics = Some(Metrics {
         port: 9400,

@@ -1,6 +1,6 @@
 //! The ServiceAccount, Role and RoleBinding of the pods of a run. They permit the launcher to read and scale its own
-//! StatefulSets, to read and end its own Job, and to read which workers have an address. The workers have the same
-//! account, because the first workers release the GPUs if no launcher runs any more. These objects are rendered unless
+//! StatefulSets, to read and end its own Job, and to read which workers have an address. With `observability.events`, they
+//! also permit it to create events. The workers have the same account, because the first workers release the GPUs if no launcher runs any more. These objects are rendered unless
 //! `security.apiAccess` is false, the workers are kept, or the spec sets `security.serviceAccountName`.
 //!
 //! If the order of the ranks depends on labels of nodes, a ClusterRole and a ClusterRoleBinding permit the pods to read nodes.
@@ -77,7 +77,7 @@ pub fn role(plan: &Plan) -> Object<'_> {
         resource_names,
         verbs,
     };
-    let mut rules = Vec::with_capacity(4);
+    let mut rules = Vec::with_capacity(5);
     if plan.scales() {
         let sets: Vec<_> = plan.teams.iter().map(|team| Text::from(&team.workload)).collect();
         rules.push(rule("apps", "statefulsets", sets.clone(), &["get"]));
@@ -88,6 +88,10 @@ pub fn role(plan: &Plan) -> Object<'_> {
     if plan.uses_ssh() {
         // The launcher checks which workers have an address before it resolves their names, because DNS caches negative answers.
         rules.push(rule("", "endpoints", vec![plan.service()], &["get"]));
+    }
+    if plan.spec.observability.events {
+        // Kubernetes cannot limit this permission to events about one object, so the spec must ask for it.
+        rules.push(rule("", "events", Vec::new(), &["create"]));
     }
     Object::new(
         "spec.security.apiAccess",

@@ -514,7 +514,7 @@ fn security(list: &mut List, security: &Security) {
 }
 
 fn observability(list: &mut List, observability: &Observability, kind: LauncherKind) {
-    let Observability { tensorboard_logdir, metrics, launcher_metrics, progress, rank_prefix } = observability;
+    let Observability { tensorboard_logdir, metrics, launcher_metrics, progress, events, rank_prefix } = observability;
     list.optional("observability.tensorboardLogdir", tensorboard_logdir.as_ref());
     for (metrics, path) in [
         (metrics, ["observability.metrics.port", "observability.metrics.podMonitor", "observability.metrics.from"]),
@@ -540,6 +540,7 @@ fn observability(list: &mut List, observability: &Observability, kind: LauncherK
         Some(Progress::Pattern(pattern)) => list.run("observability.progress.pattern", pattern),
         Some(Progress::File(file)) => list.run("observability.progress.file", file),
     }
+    list.optional("observability.events", events.then_some(true));
     let prefixes = matches!(kind, LauncherKind::Mpirun | LauncherKind::Deepspeed) || kind.has_agents();
     list.run_if(prefixes, "observability.logs.rankPrefix", rank_prefix);
 }

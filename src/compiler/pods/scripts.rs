@@ -42,6 +42,7 @@ table![
     "common.sh",
     "discover.sh",
     "elastic.sh",
+    "events.sh",
     "evidence.sh",
     "guard.sh",
     "health.sh",

@@ -18,14 +18,14 @@ case_torchrun() { torchrun_job; }
 # The rendezvous decides which agent gets which ranks.
 case_torchrun_elastic() { torchrun_job 'workers: {replicas: 2, slotsPerWorker: 2, elastic: {minReplicas: 1, maxReplicas: 2}}'; }
 
-# agents [COMMAND]: starts two agents whose ranks never communicate, so that torchrun notices nothing. They end with
+# agents [COMMAND [LINE...]]: starts two agents whose ranks never communicate, so that torchrun notices nothing. They end with
 # the file /tmp/end. torchrun keeps what they write to standard output until its end.
 # shellcheck disable=SC2016 # for the ranks
 agents() {
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return 1; }
   train 'exec >&2; trap "echo saved $RANK; touch /tmp/end" USR1; echo up $RANK; '"${1:-}"'until [[ -e /tmp/end ]]; do sleep 0.2; done; echo down $RANK' \
     'launcher: torchrun' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' \
-    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}'
+    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}' "${@:2}"
   wait_for 0 "up 1" && wait_for 1 "up 3"
 }
 

@@ -9,6 +9,7 @@ import re
 import ssl
 import time
 
+EVENTS = re.compile(r"/api/v1/namespaces/([\w-]+)/events")
 NAMED = re.compile(r"/(?:api|apis/([a-z.]+))/v1/namespaces/([\w-]+)/([a-z]+)/([\w.-]+)(?:/(scale))?")
 KINDS = {"jobs": "Job", "statefulsets": "StatefulSet", "configmaps": "ConfigMap", "secrets": "Secret", "services": "Service"}
 
@@ -46,6 +47,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.cluster.apply(body)
         if self.path.startswith("/api/v1/nodes/"):
             return self.node(self.path.removeprefix("/api/v1/nodes/"), account, verb)
+        if found := EVENTS.fullmatch(self.path):
+            return self.event(verb, found[1], account, json.loads(body))
         found = NAMED.fullmatch(self.path.split("?")[0])
         if not found:
             raise Refused(404, f"no such path: {self.path}")
@@ -66,6 +69,26 @@ class Handler(http.server.BaseHTTPRequestHandler):
         notes = {"note": json.dumps({"labels": {"topology.kubernetes.io/rack": "wrong"}})}
         labels = {"kubernetes.io/hostname": name, **self.cluster.node_labels(name)}
         return {"kind": "Node", "metadata": {"annotations": notes, "labels": labels, "name": name}, "spec": {}}
+
+    def event(self, verb, namespace, account, event):
+        """Stores an event in WORK/posted.log, like an API server with the kind v1 Event."""
+        if verb != "post" or not self.cluster.may(account, "create", "", "events", None):
+            raise Refused(403, f'events is forbidden: cannot create resource "events" in the namespace "{namespace}"')
+        if self.headers.get("Content-Type") != "application/json":
+            raise Refused(415, "the body of the request was in an unknown format")
+        about = event["involvedObject"]
+        found = self.cluster.find(about["kind"], about["name"])
+        if about["namespace"] != namespace or not found or found["metadata"]["uid"] != about["uid"]:
+            raise Refused(422, "involvedObject does not exist")
+        if not event["metadata"]["generateName"].endswith("."):
+            raise Refused(422, "generateName")
+        for time_of in ("firstTimestamp", "lastTimestamp"):
+            time.strptime(event[time_of], "%Y-%m-%dT%H:%M:%SZ")
+        if len(event["message"]) > 1024 or event["type"] not in ("Normal", "Warning"):
+            raise Refused(422, "message or type")
+        with open(f"{self.cluster.work}/posted.log", "a", encoding="utf-8") as file:
+            file.write(f"{event['type']} {event['reason']}: {event['message']}\n")
+        return event
 
     def act(self, verb, resource, name, sub, body):
         if resource == "pods" and verb == "delete":

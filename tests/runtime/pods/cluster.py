@@ -79,6 +79,7 @@ class Cluster:
         old = self.objects.get((kind, name))
         if old and old.get("immutable") and old["data"] != obj["data"]:
             raise ValueError(f"{kind} {name} is immutable")
+        obj["metadata"].setdefault("uid", f"uid-of-{name}")
         self.objects[kind, name] = obj
         if kind in OWNERS and (kind, name) not in self.owners:
             self.owners[kind, name] = OWNERS[kind](self, obj)

@@ -291,6 +291,8 @@ shape! {
         "launcherMetrics" launcher_metrics: Metrics, example json!({"port": 9401, "podMonitor": true});
         /// The source of the progress of the training, which the launcher writes to the annotation `khorovod.dev/status` of its Job. `auto` recognises the lines of common frameworks. Default: the progress is unknown, and the output of the training does not pass through another process.
         "progress" progress: Progress, example "auto", example json!({"pattern": "step (\\d+)/(\\d+)"});
+        /// Whether the launcher posts Kubernetes Events for its Job: when an attempt starts and why it ends, lost and replaced workers, hangs, and the end of the run. It permits the pods to create any event in their namespace.
+        "events" events: bool, default false;
         /// The format of logs. Default: each line starts with its rank.
         "logs" logs: Logs, example json!({"rankPrefix": true});
     }

@@ -160,6 +160,7 @@ pub fn observability(body: &declare::Body, defaults: &mut Defaults) -> Observabi
         metrics: given.metrics.as_ref().and_then(|at| metrics(at)),
         launcher_metrics: given.launcher_metrics.as_ref().and_then(|at| metrics(at)),
         progress,
+        events: given.events().value,
         rank_prefix: defaults.take("observability.logs.rankPrefix", logs.rank_prefix()),
     }
 }

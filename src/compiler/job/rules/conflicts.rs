@@ -391,6 +391,13 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
              `security.apiAccess: true`, without `lifecycle.keepWorkers`, and for the target `plain`",
         ),
         row(
+            key(field!(case.observability.events).filter(|at| at.value)),
+            "observability.events",
+            may_end || !spec.target.has_pods,
+            "a launcher that may use the API server: with `security.apiAccess: true`, without `lifecycle.keepWorkers`, \
+             and for the target `plain`",
+        ),
+        row(
             key(field!(case.observability.launcher_metrics.from)),
             "observability.launcherMetrics.from",
             has_policy,

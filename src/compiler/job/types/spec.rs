@@ -519,6 +519,8 @@ pub struct Observability {
     /// The metrics of the launcher.
     pub launcher_metrics: Option<Metrics>,
     pub progress: Option<Progress>,
+    /// Whether the launcher posts Kubernetes Events.
+    pub events: bool,
     /// Whether each line of the output of a rank starts with the number of the rank.
     pub rank_prefix: bool,
 }

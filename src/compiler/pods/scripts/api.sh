@@ -5,13 +5,14 @@ job_path=/apis/batch/v1/namespaces/$namespace/jobs/$own_job
 
 # call METHOD PATH [BODY]: sends a request to the API server. Sets `answer` and its HTTP `status`, or 000.
 call() {
-  local host=${KUBERNETES_SERVICE_HOST:-kubernetes.default.svc} reply
+  local host=${KUBERNETES_SERVICE_HOST:-kubernetes.default.svc} reply media=merge-patch+json
   [[ $host != *:* ]] || host="[$host]"
   local url="https://$host:${KUBERNETES_SERVICE_PORT:-443}$2"
   if type -P curl >/dev/null; then
+    [[ $1 != POST ]] || media=json
     # The token goes through a pipe: other processes can read arguments.
     reply=$(printf 'header = "Authorization: Bearer %s"\n' "$(<"$account/token")" |
-      curl -sS -m 10 --noproxy '*' -K - --cacert "$account/ca.crt" -X "$1" -H 'Content-Type: application/merge-patch+json' \
+      curl -sS -m 10 --noproxy '*' -K - --cacert "$account/ca.crt" -X "$1" -H "Content-Type: application/$media" \
         ${3:+--data "$3"} -w '\n%{http_code}' "$url" 2>&1)
   else
     reply=$(python3 "$scripts/call.py" "$1" "$url" "${3:-}" 2>&1)

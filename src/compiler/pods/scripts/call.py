@@ -7,7 +7,8 @@ import urllib.request
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/"
 method, url, body = sys.argv[1:4]
 with open(ACCOUNT + "token") as token:
-    headers = {"Authorization": "Bearer " + token.read().strip(), "Content-Type": "application/merge-patch+json"}
+    kind = "json" if method == "POST" else "merge-patch+json"
+    headers = {"Authorization": "Bearer " + token.read().strip(), "Content-Type": "application/" + kind}
 request = urllib.request.Request(url, body.encode() or None, headers, method=method)
 try:
     trust = ssl.create_default_context(cafile=ACCOUNT + "ca.crt")

@@ -73,6 +73,11 @@ record_end() { :; }
 start_status() { :; }
 finish_status() { :; }
 
+# events.sh redefines these if the launcher posts events.
+event() { :; }
+event_of_phase() { :; }
+event_of_end() { :; }
+
 # s3.sh redefines these if the job has S3 volumes.
 download() { :; }
 upload() { :; }

@@ -56,6 +56,7 @@ choose_hosts() {
       [[ ${team_of[$other]} == "${team_of[$host]}" && -z ${taken[$other]:-} ]] || continue
       if ! is_usable "$other" || is_avoided "$other"; then continue; fi
       log "$other takes the place of $host$(! is_usable "$host" || [[ -n ${reasons[$host]:-} ]] || echo ", whose node ${nodes[$host]} failed ${faults[${nodes[$host]}]} times")"
+      event Normal WorkerReplaced "${other%%.*} takes the place of ${host%%.*}"
       hosts[index]=$other taken[$other]=1
       continue 2
     done

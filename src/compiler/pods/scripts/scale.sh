@@ -81,7 +81,12 @@ replace_lost() {
   done
 }
 
-log_replaced() { log "$1 $(is_unfit "$1" && echo "failed its health check" || echo "has an address but does not answer"): $2 replaces it"; }
+log_replaced() {
+  local why="has an address but does not answer"
+  ! is_unfit "$1" || why="failed its health check"
+  log "$1 $why: $2 replaces it"
+  event Normal WorkerReplaced "${1%%.*} $why: ${2%%.*} replaces it"
+}
 
 # Ends added workers that no host needs any more.
 release_added() {
@@ -130,4 +135,5 @@ release_workers() {
     done
   done
   log "released the workers"
+  event Normal WorkersReleased "released the workers"
 }

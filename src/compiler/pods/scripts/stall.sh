@@ -101,6 +101,7 @@ explain_stall() {
   stalled="$1: $(join ', ' "${groups[@]}")"
   ((${#notes[@]} == 0)) || stalled+="; $(join '; ' "${notes[@]}")"
   stalled=${stalled:0:1500}
+  event Warning Stalled "$stalled"
 }
 
 # collect_evidence FOLDER STORE: runs evidence.sh on all hosts at once. Writes what each prints to FOLDER/HOST.

@@ -3,6 +3,7 @@
 # Only a background process calls the API server, so that the launcher never waits for it. `record_phase` passes it the state in the file
 # `status`, one value per line, and wakes it up through the pipe `wake`.
 phase='' phase_since=0 begun=0 held=0 trained=0 counted=0 has_workers='' was_held='' last_end='' is_final='' writer='' server=''
+[[ ! -e $scripts/events.sh ]] || . "$scripts/events.sh"
 
 # record_phase PHASE [MESSAGE]: records the state of the run. It starts no process and never blocks.
 record_phase() {
@@ -12,6 +13,7 @@ record_phase() {
   [[ $phase != training ]] || ((trained += now - counted))
   counted=$now was_held=$has_workers
   if [[ $1 != "$phase" ]]; then
+    event_of_phase "$1"
     phase=$1 phase_since=$now
     [[ $1 != training ]] || ((++begun))
   fi
@@ -33,16 +35,18 @@ record_end() {
   local next=waiting
   case $1${stays_evicted-yes} in 0* | 4[234]* | 143) next=ended ;; esac
   (($1 == 0)) || last_end=$2
+  event_of_end "$1" "$2"
   is_final=yes
   record_phase "$next" "$2"
 }
 
-# Waits until the last state is written, at most two seconds.
+# Waits until the last state and all events are written, at most two seconds.
 finish_status() {
   local tries=0
   [[ -n $writer ]] || return 0
-  while kill -0 "$writer" 2>/dev/null && ((tries++ < 20)); do pause 0.1; done
-  kill -KILL -- "-$writer" ${server:+"-$server"} 2>/dev/null
+  event end
+  while kill -0 "$writer" ${poster:+"$poster"} 2>/dev/null && ((tries++ < 20)); do pause 0.1; done
+  kill -KILL -- "-$writer" ${server:+"-$server"} ${poster:+"-$poster"} 2>/dev/null
 }
 
 start_status() {
@@ -56,6 +60,7 @@ start_status() {
     server=$!
     disown "$server"
   fi
+  [[ ! -e $scripts/events.sh ]] || start_events
   set +m
 }
 

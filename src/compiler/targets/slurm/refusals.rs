@@ -86,6 +86,7 @@ pub const EXCEPTIONS: &[Exception] = &[
     Exception::ignored("patches"),
     Exception::ignored("observability.metrics"),
     Exception::ignored("observability.launcherMetrics"),
+    Exception::ignored("observability.events"),
     Exception::ignored("observability.progress"),
 ];
 
