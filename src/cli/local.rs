@@ -149,7 +149,7 @@ impl Options {
     }
 }
 
-/// What `--dry-run` prints: the pods, the folders that they use, and the command that starts the ranks.
+/// The output of `--dry-run`: the pods, the folders that they use, and the command that starts the ranks.
 fn description(job: &Job, report: &Report) -> Result<String, Failure> {
     let mut text = match job.pods.len() {
         1 => format!("{} would start 1 pod on this machine:\n", report.job),

@@ -87,7 +87,7 @@ const LINES: &[(&str, &str)] = &[
     ("khorovod render configm", "configmaps.txt"),
 ];
 
-/// A line with its last word completed.
+/// A command line that ends with the completed word.
 fn completed(line: &str, word: &str) -> String {
     format!("{} {word}", line.rsplit_once(' ').unwrap().0)
 }

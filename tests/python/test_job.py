@@ -83,7 +83,7 @@ def test_an_error_is_the_text_of_the_command_line(mnist: TrainingJob) -> None:
     text = shown.stderr.strip().replace("<stdin>", "job.to_yaml()")
     assert str(caught.value) == f"the spec has errors\n{text}" and "--> job.to_yaml():10:" in text
     assert [problem.code for problem in caught.value.problems if problem.severity == "error"] == ["out-of-range"]
-    for method in (mnist.plan, mnist.picture, mnist.run):
+    for method in (mnist.plan, mnist.picture, mnist.run, mnist.run_local):
         with pytest.raises(Problems):
             method()
 
@@ -166,8 +166,6 @@ def test_run_local(mnist: TrainingJob, fake: Fake, capsys: pytest.CaptureFixture
     with pytest.raises(khorovod.CommandError, match="the launcher ended with code 42") as caught:
         mnist.run_local()
     assert caught.value.code == 42
-    with pytest.raises(Problems):
-        TrainingJob(name="mnist", image="mnist:1", workers=Workers(replicas=0)).run_local()
 
 
 def test_status(mnist: TrainingJob, fake: Fake) -> None:
