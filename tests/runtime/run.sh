@@ -2,6 +2,7 @@
 # Runs rendered jobs on this machine, each case in its own namespaces. See README.md.
 #
 #   tests/runtime/run.sh [CASE...]
+#   KEEP=FOLDER tests/runtime/run.sh [CASE...]     also stores the logs and the result of each case in FOLDER/CASE
 #
 # Needs root on Linux, an MPI and sshd. Without them no case runs, and the exit code is 77.
 set -uo pipefail
@@ -72,6 +73,11 @@ work=$runs/$title
 mkdir -p "$work" && mount -t tmpfs run /run && mkdir /run/netns || exit
 # Prints the output of a case in one piece at its end, because other cases print too; also if the case was interrupted.
 report() {
+  if [[ -n ${KEEP:-} ]]; then
+    mkdir -p "$KEEP/$title" && cp "$work"/*.log "$KEEP/$title/"
+    cp "$work/facts" "$KEEP/$title/" 2>/dev/null
+    printf '%s\n%s\n%s\n' "$SECONDS" "$skipped" "$failed" >"$KEEP/$title/result"
+  fi
   if [[ -n $skipped ]]; then
     echo "$title: $skipped" >>"$runs/.skipped"
   elif [[ -z $failed ]]; then

@@ -35,10 +35,12 @@ def bind(source, target, read_only=False):
         mount("", target, flags=BIND | REMOUNT | RDONLY)
 
 
-def devices():
+def devices(given):
     mount("dev", "/dev", "tmpfs", NOSUID, "mode=755")
     for name in ("null", "zero", "full", "random", "urandom", "tty"):
         bind(f"{HOST}/dev/{name}", f"/dev/{name}")
+    for path in given:
+        bind(HOST + path, path)
     os.makedirs("/dev/pts")
     mount("devpts", "/dev/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=0620,gid=5")
     os.makedirs("/dev/shm")
@@ -70,7 +72,7 @@ def fill_root(spec):
         os.makedirs(folder, exist_ok=True)
     mount("proc", "/proc", "proc", NOSUID | NODEV | NOEXEC)
     mount("sysfs", "/sys", "sysfs", RDONLY | NOSUID | NODEV | NOEXEC)
-    devices()
+    devices(spec["devices"])
     for source, target, read_only in sorted(spec["mounts"], key=lambda mount: mount[1]):
         bind(HOST + source, target, read_only)
     os.makedirs(spec["workdir"], exist_ok=True)

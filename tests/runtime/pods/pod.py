@@ -1,4 +1,5 @@
 """One pod: its network, its volumes, and its containers one after another, like a kubelet runs them."""
+import glob
 import json
 import os
 import re
@@ -256,6 +257,7 @@ class Pod:
             "layers": self.cluster.image_layers(),
             "prepare": self.cluster.image_script(),
             "mounts": mounts,
+            "devices": gpus(container),
             "env": env,
             "command": [expand(word, env) for word in command],
             "workdir": container.get("workingDir", "/"),
@@ -308,6 +310,14 @@ class Pod:
                     return
                 except subprocess.TimeoutExpired:
                     self.cluster.event(f"{self.short} did not end within {patience} s of {number.name}")
+
+
+def gpus(container):
+    """The device files of the GPUs that a container requests. All pods share the GPUs of this machine, as with time-slicing; a pod
+    that requests more of them gets fewer, like one on a node that has lost a GPU."""
+    count = int(container.get("resources", {}).get("limits", {}).get("nvidia.com/gpu", 0))
+    found = sorted(glob.glob("/dev/nvidia[0-9]*"))[:count]
+    return found + [path for path in ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools") if found and os.path.exists(path)]
 
 
 def expand(text, env):

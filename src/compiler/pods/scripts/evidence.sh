@@ -178,22 +178,25 @@ describe_children() {
   done
 }
 
-# The flight recorder of PyTorch: requests its file, and stores it.
+# The flight recorder of PyTorch: requests its file, and stores it. PyTorch 2.9 has another variable and default for it than 2.8.
 describe_recorder() {
-  local pipe file tries
-  pipe=$(variable "$1" TORCH_NCCL_DEBUG_INFO_PIPE_FILE) file=$(variable "$1" TORCH_NCCL_DEBUG_INFO_TEMP_FILE)
-  [[ -n $pipe$file ]] || return 0
-  pipe=$pipe$2.pipe file=${file:-/tmp/nccl_trace_rank_}$2
-  if [[ -p $pipe ]]; then
-    timeout 4 /bin/bash -c 'echo 1 >"$1"' - "$pipe"
-    for tries in {1..30}; do
-      [[ ! -s $file ]] || break
-      sleep 0.1
-    done
+  local pipe prefix file tries=0 files=("$(variable "$1" HOME)/.cache/torch/comm_lib_trace_rank_$2" "/tmp/nccl_trace_rank_$2")
+  pipe=$(variable "$1" TORCH_NCCL_DEBUG_INFO_PIPE_FILE)
+  prefix=$(variable "$1" TORCH_FR_DUMP_TEMP_FILE || variable "$1" TORCH_NCCL_DEBUG_INFO_TEMP_FILE)
+  [[ -n $pipe$prefix ]] || return 0
+  [[ -z $prefix ]] || files=("$prefix$2")
+  if [[ -p $pipe$2.pipe ]]; then
+    # Files of an earlier attempt.
+    rm -f "${files[@]}"
+    timeout 4 /bin/bash -c 'echo 1 >"$1"' - "$pipe$2.pipe"
+    until [[ -s ${files[0]} || -s ${files[-1]} ]] || ((tries++ == 30)); do sleep 0.1; done
+    sleep 0.2
   fi
-  [[ -s $file ]] || return 0
-  echo "  Flight recorder: $file"
-  [[ -z $store ]] || { mkdir -p "$store" && cp "$file" "$store/"; } 2>/dev/null
+  for file in "${files[@]}"; do
+    [[ -s $file ]] || continue
+    echo "  Flight recorder: $file"
+    [[ -z $store ]] || { mkdir -p "$store" && cp "$file" "$store/"; } 2>/dev/null
+  done
 }
 
 describe_gpus() {
@@ -217,10 +220,12 @@ describe_gpus() {
   timeout 2 dmesg 2>/dev/null | grep 'NVRM: Xid' | tail -n 5 | sed 's/^/note /'
 }
 
-# NCCL's own view of the whole job, from the host of rank 0 only.
+# NCCL's own view of the whole job, from the host of rank 0 only. Without blank lines and underlines, so that its warnings, which come
+# last, are among the lines that stall.sh logs.
 describe_nccl() {
   local text
-  text=$(timeout 5 /bin/bash -c 'exec 3<>/dev/tcp/127.0.0.1/28028 && echo "verbose status" >&3 && cat <&3' 2>/dev/null | head -n 300)
+  text=$(timeout 5 /bin/bash -c 'exec 3<>/dev/tcp/127.0.0.1/28028 && echo "verbose status" >&3 && cat <&3' 2>/dev/null |
+    grep -v '^=*$' | head -n 300)
   [[ -z $text ]] || { echo "NCCL RAS:" && indent "$text"; }
 }
 
