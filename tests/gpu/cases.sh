@@ -14,7 +14,7 @@ on_gpu() {
   gpu=${gpu_names:-cpu} by=gloo
   [[ ! -e /dev/nvidia0 ]] || by=nccl
   python=$(python3 -c 'import sys; print(sys.prefix)')/bin
-  # Where a node mounts the driver, as on GKE. An overlay does not show what is mounted below its lower folder.
+  # Some nodes, such as those of GKE, mount the driver here. An overlay does not show what is mounted below its lower folder.
   ! mountpoint -q /usr/local/nvidia || image mount /usr/local/nvidia:/usr/local/nvidia
   image mount "$PWD/image/bin:/opt/khorovod/bin"
   image env "PATH=$python:/opt/khorovod/bin:/usr/local/nvidia/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
