@@ -91,6 +91,7 @@ expect() {
   Complete,0 | Failed,4[234] | Deleted,*) ;;
   *) fail "the Job is $ended after $1" ;;
   esac
+  ! grep -q "/etc/khorovod/scripts/.*: unbound variable" "$work"/*.log || fail "a script uses an unset variable"
   logged "$launcher" "${@:2}"
 }
 

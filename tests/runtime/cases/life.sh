@@ -85,6 +85,25 @@ case_releases_after_sigterm() {
   released
 }
 
+# Kueue preempts the job: it suspends the Job, and resumes it later. This costs no retry.
+case_suspended_and_resumed() {
+  local count=1
+  train 'trap "echo saved \$OMPI_COMM_WORLD_RANK; exit 1" USR1; echo up $OMPI_COMM_WORLD_RANK; while :; do sleep 0.2; done' \
+    'launcher: {kind: mpirun, runsIn: firstWorker}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}, retries: 0}'
+  wait_for 0 ":up 3" || return
+  kube PATCH "$batch/jobs/$job-$run" '{"spec":{"suspend":true}}' >/dev/null
+  for rank in 0 1 2 3; do wait_for 0 ":saved $rank" || return; done
+  wait_for events "1 ended with" && wait_for events "0 ended with" || return
+  kube PATCH "$batch/jobs/$job-$run" '{"spec":{"suspend":false}}' >/dev/null
+  until ((count == 2 || SECONDS > 100)); do
+    sleep 0.2
+    count=$(grep -c ":up 3" "$work/0.log")
+  done
+  kube DELETE "$batch/jobs/$job-$run" >/dev/null
+  expect 143
+  ((count == 2)) || fail "the training did not run again"
+}
+
 # The signal that cluster tools send to request a checkpoint reaches every rank.
 case_passes_signals_on() {
   local rank

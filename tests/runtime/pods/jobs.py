@@ -77,9 +77,22 @@ class Job:
         return self.spec.get("backoffLimit", 2**31 if "backoffLimitPerIndex" in self.spec else 6)
 
     def patch(self, spec):
+        was_suspended = self.spec.get("suspend", False)
         self.spec.update(spec)
+        if self.spec.get("suspend", False) != was_suspended:
+            self.suspend_or_resume()
         if self.failed > self.limit():
             self.finish("Failed", "BackoffLimitExceeded", 0)
+
+    def suspend_or_resume(self):
+        if self.spec["suspend"]:
+            self.cluster.event(f"{self.name} is suspended")
+            for pod in self.pods.values():
+                pod.delete()
+        else:
+            self.cluster.event(f"{self.name} is resumed")
+            for index in range(self.spec.get("completions", 1)):
+                self.bear(index)
 
     def evicted(self, pod):
         """Without podFailurePolicy, a pod that is being deleted is replaced at once, and counts as failed."""
@@ -113,7 +126,7 @@ class Job:
         del self.pods[pod.index]
         if self.gone and not self.pods:
             self.note(f"Deleted {code}")
-        if self.condition or self.gone:
+        if self.condition or self.gone or self.spec.get("suspend"):
             return
         if code == 0:
             self.succeeded.add(str(pod.index))

@@ -17,7 +17,7 @@ for part in advance hosts topology wait mpi world tree attempt relay stall elast
 done
 
 began=$(printf '%(%s)T' -1) began_here=$began
-is_successor='' deaths=0 failures=0 attempts=0 failure=''
+is_successor='' deaths=0 failures=0 attempts=0 failure='' remarks=()
 # Workers refuse sessions of an earlier launcher (session.sh).
 export KHOROVOD_LAUNCHER=${KHOROVOD_POD_UID:-}
 
@@ -52,8 +52,9 @@ end() {
   if [[ -n $own_job ]]; then
     call GET "$job_path"
     case $status in 401 | 403 | 404) ;; *) is_ending || stays_evicted=yes ;; esac
+    # The next launcher must not count this attempt. A suspended Job has one when it is resumed.
+    if [[ -n $stays_evicted || $answer =~ \"suspend\":[[:space:]]*true ]]; then note_attempt left; fi
   fi
-  [[ -z $stays_evicted ]] || note_attempt left
   finish 143 "$(why_term)${stays_evicted:+; the workers stay for the next launcher}"
 }
 trap end TERM INT
