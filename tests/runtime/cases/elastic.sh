@@ -68,6 +68,34 @@ case_elastic_replaces_a_worker_lost_with_the_launcher() {
   released
 }
 
+# A worker of an elastic job is evicted. Only its own ranks get the signal for a checkpoint, after half of the grace period, because the
+# others continue. When the run ends, all ranks get it.
+case_elastic_drained() {
+  local since
+  image mount "$here/../programs:/programs"
+  image prepare "install -m 0755 $work/horovodrun usr/local/bin/horovodrun"
+  cat >"$work/horovodrun" <<'END'
+#!/bin/bash
+for host in $(/horovod/generated/discoverHosts.sh); do
+  rank=${host#*-worker-}
+  ssh "${host%:*}" "HOROVOD_RANK=${rank%%.*} python3 /programs/saves.py" &
+done
+wait
+END
+  train true 'workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 2}}' 'launcher: horovodrun' \
+    'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 10s}}'
+  wait_for launcher "up 0" && wait_for launcher "up 1" || return
+  evict_pod worker-1
+  since=$SECONDS
+  wait_for launcher "saved 1" 20
+  ((SECONDS - since >= 4)) || fail "the signal came after $((SECONDS - since)) s"
+  ! grep "saved 0" "$work/launcher.log" || fail "the other worker got the signal"
+  delete_job
+  wait_for launcher "saved 0" 20
+  expect 143
+  released
+}
+
 # Workers that a person removes are not replaced, nor are those that are about to start.
 takes_a_minute elastic_keeps_a_smaller_scale
 case_elastic_keeps_a_smaller_scale() {

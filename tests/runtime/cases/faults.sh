@@ -177,6 +177,31 @@ case_replaces_a_lost_worker() {
   released
 }
 
+# The node of a worker does not answer for a while, and its worker is replaced meanwhile. When the node is back, the ranks that it
+# still runs end, the training continues, and the end of the run also ends this worker.
+takes_a_minute lost_worker_comes_back
+case_lost_worker_comes_back() {
+  local tries
+  train "$endless" 'lifecycle: {retries: 1}'
+  wait_for launcher ":up 3" || return
+  cut_network worker-1
+  wait_for launcher "$job-$run-worker-2.$job replaces it" 60 || return
+  until [[ $(grep -c ":up 3" "$work/launcher.log") == 2 ]]; do sleep 0.2; done
+  inside_pod worker-1 pgrep -f 'sleep 300' || fail "the silent worker has no ranks"
+  mend_network worker-1
+  for ((tries = 0; tries < 150; tries++)); do
+    inside_pod worker-1 pgrep -f 'sleep 300' || break
+    sleep 0.2
+  done
+  ((tries < 150)) || fail "its ranks still run"
+  sleep 10
+  [[ $(grep -c "launching: " "$work/launcher.log") == 2 ]] || fail "the training was started again"
+  delete_job
+  expect 143
+  released
+  wait_for events "worker-1 ended with" 20
+}
+
 # The nodes of two workers fail one after the other, and both stay away: the first one does not delay the replacement of the second.
 takes_a_minute replaces_a_second_lost_worker
 case_replaces_a_second_lost_worker() {
@@ -266,6 +291,18 @@ case_two_launchers() {
   kill -CONT "$first"
   delete_job
   expect 143
+  released
+}
+
+# The API server has too many requests when the launcher starts: the launcher waits.
+case_waits_for_a_busy_api_server() {
+  cluster
+  touch "$work/busy"
+  train 'echo trained with it'
+  wait_for launcher "cannot scale $job-$run-worker to 2 (HTTP 429)" || return
+  sleep 10
+  rm "$work/busy"
+  expect 0 "trained with it" "trained"
   released
 }
 

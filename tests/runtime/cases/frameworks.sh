@@ -54,7 +54,25 @@ loses_a_worker() {
   kill_pod 1
   wait_for 0 "lost worker $job-$run-1" 30
   again 0 "up 1"
-  wait_for 1 "up 3" 60
+  again 1 "up 3"
+  end_framework
+}
+
+# goes_silent NAME POD: the network of a pod's node fails, which closes no connection, so that the ranks notice nothing. The agent of the
+# other pod notices it. Kubernetes replaces the pod after 80 seconds, here at once, and all ranks train again.
+goes_silent() {
+  local since other=$((1 - $2))
+  with_framework "$1" 'env: {WAIT: "1"}' || return 0
+  wait_for 0 "up 1" 60 && wait_for 1 "up 3" 60 || return
+  cut_network "$2"
+  since=$SECONDS
+  wait_for "$other" "lost worker $job-$run-$2" 40 || return
+  lasted 25 "$since" "noticing"
+  delete_pod "$2" 0
+  again 0 "up 1"
+  again 1 "up 3"
+  echo "with $1 and pod $2 silent, the ranks were up again after $((SECONDS - since)) s"
+  lasted 90 "$since" "starting the ranks again"
   end_framework
 }
 
@@ -74,6 +92,14 @@ case_jax() { trains jax; }
 takes_a_minute jax_loses_a_worker
 prepare_jax_loses_a_worker() { make_framework jax; }
 case_jax_loses_a_worker() { loses_a_worker jax; }
+
+takes_a_minute jax_notices_a_silent_worker
+prepare_jax_notices_a_silent_worker() { make_framework jax; }
+case_jax_notices_a_silent_worker() { goes_silent jax 1; }
+
+takes_a_minute jax_notices_a_silent_first_worker
+prepare_jax_notices_a_silent_first_worker() { make_framework jax; }
+case_jax_notices_a_silent_first_worker() { goes_silent jax 0; }
 
 takes_a_minute jax_retries
 prepare_jax_retries() { make_framework jax; }
@@ -109,6 +135,25 @@ case_tensorflow() { trains tensorflow; }
 takes_a_minute tensorflow_loses_a_worker
 prepare_tensorflow_loses_a_worker() { make_framework tensorflow; }
 case_tensorflow_loses_a_worker() { loses_a_worker tensorflow; }
+
+takes_a_minute tensorflow_notices_a_silent_worker
+prepare_tensorflow_notices_a_silent_worker() { make_framework tensorflow; }
+case_tensorflow_notices_a_silent_worker() { goes_silent tensorflow 1; }
+
+takes_a_minute tensorflow_drained
+prepare_tensorflow_drained() { make_framework tensorflow; }
+case_tensorflow_drained() {
+  with_framework tensorflow 'env: {WAIT: "1"}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 10s}}' || return 0
+  wait_for 0 "up 1" 60 && wait_for 1 "up 3" 60 || return
+  evict_pod 1
+  wait_for 0 "worker $job-$run-1 ends, because it was evicted or deleted: all ranks get SIGUSR1" 20
+  for rank in 0 1; do wait_for 0 "rank $rank saves" 20; done
+  for rank in 2 3; do wait_for 1 "rank $rank saves" 20; done
+  wait_for 0 "it does not count against lifecycle.retries" 30
+  again 0 "up 1"
+  again 1 "up 3"
+  end_framework
+}
 
 takes_a_minute tensorflow_retries
 prepare_tensorflow_retries() { make_framework tensorflow; }

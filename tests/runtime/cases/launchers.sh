@@ -66,6 +66,73 @@ case_deepspeed_open_mpi() { deepspeed_job openmpi "$open_mpi_4" "python3, /progr
 case_deepspeed_mpich() { deepspeed_job mpich "$hydra" "/srv/mpich/bin/python3, /programs/mpi_sum.py"; }
 case_deepspeed_intel_mpi() { deepspeed_job intelmpi "$hydra" "/srv/intelmpi/bin/python3, /programs/mpi_sum.py"; }
 
+# Ranks that run until they are ended, with each launcher that starts them from the launcher's pod.
+# with_launcher NAME: starts an example whose ranks run saves.py.
+with_launcher() {
+  local program='spec.command=[python3, /programs/saves.py]' more=()
+  case $1 in
+  mpich) use_image mpich ;;
+  intel-mpi) use_image intelmpi ;;
+  horovod-gpu) use_horovod ;;
+  deepspeed)
+    use_image openmpi4
+    more=(--set spec.env.DS_ACCELERATOR=cpu --set spec.workingDir=/tmp)
+    ;;
+  shell)
+    use_image openmpi4
+    program='spec.command="mpirun python3 /programs/saves.py"'
+    ;;
+  esac
+  from_example "$1" --set "$program" --set 'spec.lifecycle.checkpoint={signal: SIGUSR1, gracePeriod: 5s}' --set spec.lifecycle.retries=0 "${more[@]}" "${@:2}"
+  for rank in 0 1 2 3; do wait_for launcher "up $rank" 60 || return; done
+}
+
+# goes_silent_under NAME: the node of a worker stops answering, without closing connections.
+goes_silent_under() {
+  local since
+  with_launcher "$@" || return
+  cut_network worker-1
+  since=$SECONDS
+  expect 42 "failed after 1 attempts; the last: lost worker $job-$run-worker-1.$job"
+  lasted 25 "$since" "noticing and ending"
+  released
+}
+
+# drained_under NAME: a worker is evicted, and every rank gets the signal for a checkpoint.
+drained_under() {
+  local rank
+  with_launcher "$@" || return
+  evict_pod worker-1
+  wait_for launcher "ends, because it was evicted or deleted: all ranks get SIGUSR1" 30
+  for rank in 0 1 2 3; do wait_for launcher "saved $rank" 20; done
+  wait_for launcher "it does not count against lifecycle.retries" 60
+  delete_job
+  expect 143
+  released
+}
+
+prepare_silent_worker_under_mpich() { make_images mpich; }
+prepare_silent_worker_under_intel_mpi() { make_images intelmpi; }
+prepare_silent_worker_under_horovodrun() { make_horovod; }
+prepare_silent_worker_under_deepspeed() { make_images openmpi4; }
+prepare_silent_worker_under_shell() { make_images openmpi4; }
+case_silent_worker_under_mpich() { goes_silent_under mpich; }
+case_silent_worker_under_intel_mpi() { goes_silent_under intel-mpi; }
+case_silent_worker_under_horovodrun() { goes_silent_under horovod-gpu --set 'spec.launcher.args=[--gloo]'; }
+case_silent_worker_under_deepspeed() { goes_silent_under deepspeed; }
+case_silent_worker_under_shell() { goes_silent_under shell; }
+
+prepare_drained_under_mpich() { make_images mpich; }
+prepare_drained_under_intel_mpi() { make_images intelmpi; }
+prepare_drained_under_horovodrun() { make_horovod; }
+prepare_drained_under_deepspeed() { make_images openmpi4; }
+prepare_drained_under_shell() { make_images openmpi4; }
+case_drained_under_mpich() { drained_under mpich; }
+case_drained_under_intel_mpi() { drained_under intel-mpi; }
+case_drained_under_horovodrun() { drained_under horovod-gpu --set 'spec.launcher.args=[--gloo]'; }
+case_drained_under_deepspeed() { drained_under deepspeed; }
+case_drained_under_shell() { drained_under shell; }
+
 # Intel MPI reads `host:N` in only one of its two kinds of host files; in the other, N is the number of cores.
 prepare_slots_as_written() { make_images intelmpi; }
 case_slots_as_written() {

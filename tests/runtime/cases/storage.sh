@@ -11,6 +11,9 @@ prepare_s3_silent() { prepare_s3; }
 prepare_s3_drained_worker() { prepare_s3; }
 prepare_s3_evicted_launcher() { prepare_s3; }
 prepare_s3_evicted_launcher_with_ranks() { prepare_s3; }
+prepare_s3_superseded() { prepare_s3; }
+prepare_s3_retries_used_up() { prepare_s3; }
+prepare_s3_final_exit_code() { prepare_s3; }
 prepare_s3_torchrun() { prepare_s3; }
 prepare_s3_web_identity() { prepare_s3; }
 prepare_s3_pod_identity() { prepare_s3; }
@@ -185,6 +188,31 @@ end_in_an_upload() {
 case_s3_ends_in_an_upload() { end_in_an_upload true; }
 # As with `kubectl delete -f`: the worker that uploads stays until both have ended.
 case_s3_deleted_with_its_workers() { end_in_an_upload scale 0; }
+
+# A changed spec is applied: the old run uploads what its ranks have saved.
+case_s3_superseded() {
+  uploads || return
+  train 'trap "echo saved >/out/saved; exit 1" USR1; ((OMPI_COMM_WORLD_RANK == 0)) || exit 0; echo up; while :; do sleep 0.2; done' \
+    "$(out_volume 1h)" 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}, retries: 0}'
+  wait_for launcher ":up" || return
+  in_bucket .khorovod-s3 || return
+  spec 'echo the second run'
+  apply -n team-a "$work/job.yaml"
+  wait_for launcher "superseded: run $run is current: all ranks get SIGUSR1" 30
+  in_bucket saved 20
+  expect 0 "the second run" "trained"
+}
+
+# uploads_what_is_left LINE: the training fails for good, after it has written a file since the last upload.
+uploads_what_is_left() {
+  uploads || return
+  train '((OMPI_COMM_WORLD_RANK == 0)) || exit 0; echo left >/out/left; exit 3' "$(out_volume 1h)" "$1"
+  expect 42 "training ended with code 3" "uploaded 1 of 1 files"
+  in_bucket left 1
+  released
+}
+case_s3_retries_used_up() { uploads_what_is_left 'lifecycle: {retries: 0}'; }
+case_s3_final_exit_code() { uploads_what_is_left 'lifecycle: {finalExitCodes: [3]}'; }
 
 # S3 accepts the upload and does not answer: the workers are released after lifecycle.checkpoint.gracePeriod, and do not try again.
 case_s3_silent() {

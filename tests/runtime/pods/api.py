@@ -43,6 +43,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         # A case lets the pods' requests hang while this file exists.
         while account != "admin" and os.path.exists(f"{self.cluster.work}/hangs"):
             time.sleep(0.1)
+        # Or refuses them, because it has too many.
+        if account != "admin" and os.path.exists(f"{self.cluster.work}/busy"):
+            raise Refused(429, "too many requests")
         if self.path == "/apply" and account == "admin":
             return self.cluster.apply(body)
         if self.path.startswith("/api/v1/nodes/"):
