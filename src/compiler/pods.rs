@@ -90,15 +90,12 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
         files.extend(scripts![scripts, "relay.sh"]);
     }
     if plan.shape == Shape::Agents {
-        files.extend(scripts![scripts, "agent.sh"]);
+        files.extend(scripts![scripts, "agent.sh", "agents.py"]);
         if plan.spec.launcher.kind.starts_processes() {
             files.extend(scripts![scripts, "processes.sh", "khorovod_frameworks.py"]);
             if !watches_progress {
                 files.extend(scripts![scripts, "sitecustomize.py"]);
             }
-        }
-        if plan.spec.elastic.is_none() {
-            files.extend(scripts![scripts, "agents.py"]);
         }
         if watches_progress {
             files.extend(scripts![scripts, "collect.py"]);

@@ -203,7 +203,7 @@ case_s3_superseded() {
   expect 0 "the second run" "trained"
 }
 
-# uploads_what_is_left LINE: the training fails for good, after it has written a file since the last upload.
+# uploads_what_is_left LINE: the training fails permanently, after it has written a file since the last upload.
 uploads_what_is_left() {
   uploads || return
   train '((OMPI_COMM_WORLD_RANK == 0)) || exit 0; echo left >/out/left; exit 3' "$(out_volume 1h)" "$1"

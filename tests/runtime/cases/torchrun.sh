@@ -65,6 +65,29 @@ case_torchrun_loses_the_first_agent() {
   end_agents
 }
 
+# The node of an elastic job's first agent fails, which closes no connection. The others join again once another pod replaces it, which
+# takes Kubernetes 80 seconds.
+takes_a_minute torchrun_elastic_notices_a_silent_first_agent
+case_torchrun_elastic_notices_a_silent_first_agent() {
+  local since
+  /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
+  # shellcheck disable=SC2016 # for the ranks
+  train 'exec >&2; echo up of $WORLD_SIZE; until [[ -e /tmp/end ]]; do sleep 0.2; done' 'launcher: torchrun' \
+    'workers: {replicas: 2, slotsPerWorker: 2, elastic: {minReplicas: 2, maxReplicas: 2}}' 'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}'
+  wait_for 0 "up of 4" && wait_for 1 "up of 4" || return
+  cut_network 0
+  since=$SECONDS
+  wait_for 1 "lost worker $job-$run-0" 40 || return
+  lasted 30 "$since" "noticing"
+  delete_pod 0 0
+  for ((tries = 0; tries < 300; tries++)); do
+    (($(grep -cF "up of 4" "$work/1.log") < 4)) || break
+    sleep 0.2
+  done
+  ((tries < 300)) || fail "no ranks with both agents again"
+  end_agents
+}
+
 # All ranks get the signal when one agent is evicted.
 takes_a_minute torchrun_drained
 case_torchrun_drained() {

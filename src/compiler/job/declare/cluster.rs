@@ -195,7 +195,7 @@ shape! {
 }
 
 shape! {
-    /// The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. If a worker of an elastic job is evicted, only the ranks of that worker get it, because the others continue; with `horovodrun` they get it after half of the time. Under Slurm, the script ends the training half a minute before `slurm.time`, or at `lifecycle.deadline` if that is earlier, and every rank gets the signal `gracePeriod` before that moment. Your program chooses where it saves checkpoints, and loads the newest one at its start. After the signal it may end or continue; its exit code does not matter then.
+    /// The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. If a worker of an elastic job is evicted, only its ranks get it, with `horovodrun` after half of the time, because the others continue. The first worker of `torchrun` is an exception: all ranks end with it. Under Slurm, the script ends the training half a minute before `slurm.time`, or at `lifecycle.deadline` if that is earlier, and every rank gets the signal `gracePeriod` before that moment. Your program chooses where it saves checkpoints, and loads the newest one at its start. After the signal it may end or continue; its exit code does not matter then.
     Checkpoint {
         /// The signal.
         "signal" signal: Signal, default "SIGTERM", example "SIGUSR1";

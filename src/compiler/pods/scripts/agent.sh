@@ -61,10 +61,14 @@ check_health() {
 }
 trap 'finish 143 "$(why_term)"' TERM INT
 
-# watch_agents connects the agents, so that each notices if another one is lost. Elastic agents notice it themselves.
+# watch_agents connects the agents, so that each notices if another one is lost. Elastic agents notice it themselves, except for index 0.
 watch=watch_agents
-if [[ -n ${min_workers:-} ]] || ! type -P python3 >/dev/null; then watch=''; fi
-watch_agents() { exec python3 "$scripts/agents.py" "$index" "$rendezvous" "$kind" "${address:-}"; }
+type -P python3 >/dev/null || watch=''
+watch_agents() {
+  local launcher=$kind
+  [[ -z ${min_workers:-} ]] || launcher=elastic
+  exec python3 "$scripts/agents.py" "$index" "$rendezvous" "$launcher" "${address:-}"
+}
 
 # The port on which index 0 answers once an attempt has begun. JAX and TensorFlow open their ports only after their imports, so with
 # them it is the port of agents.py, if that runs.

@@ -6,6 +6,9 @@ leaves, its name is written to the file `lost` or `leaves` of every agent, and t
 torchrun starts its ranks again after a failure, because it does not start those of the others, and at once if ranks of JAX or
 TensorFlow fail. If they fail because another agent has just been lost, that one counts as lost. SIGUSR1 reports that this agent
 leaves, SIGUSR2 that its ranks have succeeded, SIGTERM that they have failed.
+
+In an elastic job torchrun notices the end of all agents but the first one, which serves its rendezvous. LAUNCHER is then `elastic`, and
+only the loss of this agent counts.
 """
 import asyncio
 import glob
@@ -87,13 +90,15 @@ class Server:
             return writer.close()
         index, name = words
         agent = self.agents.setdefault(index, Agent(name))
-        if agent.name != name and not agent.ended:
+        if agent.name != name and not agent.ended and LAUNCHER != "elastic":
             # Another process of the same agent: the ranks of the first have ended.
             await self.announce("lost", index)
         agent.name, agent.writer, agent.missing_since = name, writer, None
         send(writer, MYSELF)
         while (words := await read_line(reader)) is not None:
             send(writer)
+            if LAUNCHER == "elastic":
+                continue
             if words == ["leaves"]:
                 await self.announce("leaves", index)
             if words == ["restarted"]:
@@ -112,7 +117,7 @@ class Server:
     def judge(self):
         missing = {i: a.missing_since for i, a in self.agents.items() if a.missing_since}
         # If most do not answer, the network of this agent has failed.
-        if 2 * len(missing) > max(2, len(self.agents)):
+        if LAUNCHER == "elastic" or 2 * len(missing) > max(2, len(self.agents)):
             return
         for index, since in missing.items():
             if time.time() - since > SILENT:
@@ -134,7 +139,7 @@ class Server:
     def report(self, what):
         if what == "succeeded":
             os._exit(0)
-        if what == "failed" and LAUNCHER != "torchrun":
+        if what == "failed" and LAUNCHER not in ("torchrun", "elastic"):
             return asyncio.ensure_future(self.blame(INDEX))
         asyncio.ensure_future(self.announce("leaves" if what == "leaves" else "lost", INDEX))
 
@@ -196,7 +201,7 @@ async def main():
     running = asyncio.ensure_future(here.run())
     while not running.done():
         await asyncio.sleep(3)
-        if has_restarted():
+        if LAUNCHER != "elastic" and has_restarted():
             here.report("restarted")
 
 
