@@ -79,7 +79,7 @@ with_launcher() {
     more=(--set spec.env.DS_ACCELERATOR=cpu --set spec.workingDir=/tmp)
     ;;
   shell)
-    use_image openmpi4
+    use_image "openmpi${version:-4}"
     program='spec.command="mpirun python3 /programs/saves.py"'
     ;;
   esac
@@ -110,6 +110,18 @@ drained_under() {
   expect 143
   released
 }
+
+# A worker is killed, and its connections are closed: Open MPI 5 then ends with 0, which other launchers pass on.
+loses_a_worker_under() {
+  with_launcher "$@" || return
+  kill_pod worker-1
+  expect 42 "failed after 1 attempts; the last: lost worker $job-$run-worker-1.$job"
+  released
+}
+prepare_loses_a_worker_under_horovodrun() { make_horovod; }
+prepare_loses_a_worker_under_shell() { make_images openmpi5; }
+case_loses_a_worker_under_horovodrun() { loses_a_worker_under horovod-gpu; }
+case_loses_a_worker_under_shell() { version=5 loses_a_worker_under shell; }
 
 prepare_silent_worker_under_mpich() { make_images mpich; }
 prepare_silent_worker_under_intel_mpi() { make_images intelmpi; }

@@ -241,8 +241,8 @@ attempt() {
   [[ ${1:-} != watch_agents ]] || report_end "$code"
   stop_training
   if ((code == 0)); then
-    # Open MPI 5 also exits with 0 if it loses a host.
-    if [[ ${1:-} != watch_workers || ${mpi_found:-} != openmpi\ 5.* ]] || all_stayed; then return 0; fi
+    # Open MPI 5 also exits with 0 if it loses a host, and other launchers than mpirun may call it.
+    if [[ ${1:-} != watch_workers || $kind == mpirun && ${mpi_found:-} != openmpi\ 5.* ]] || all_stayed; then return 0; fi
   elif [[ ${1:-} == watch_workers ]]; then
     # MPI may notice a lost worker before the watcher does.
     patience=0 find_gone
