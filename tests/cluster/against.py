@@ -20,8 +20,8 @@ LAUNCHED_AGAIN = r"launches: [2-9], not 1|the end: 'Failed', not 'Complete'"
 NO_SIGNAL = r"ranks that got SIGUSR1: \[\], not \[0, 1\]"
 DEFECTS = {
     # A lost node ends the run.
-    "node-of-worker-fails-without-spare": ("A1", "no launch 2 of 2 ranks within"),
-    "node-of-worker-fails-with-spare": ("A1", "no launch 2 of 2 ranks within"),
+    "node-of-worker-fails-without-spare": ("A1", "no another start of 2 ranks within"),
+    "node-of-worker-fails-with-spare": ("A1", "no another start of 2 ranks within"),
     "node-of-indexed-job-fails": ("A1", "no launch 2 of 2 ranks within"),
     # Devices stay in use if the launcher is gone.
     "node-of-launcher-fails": ("A2", "no another launcher within"),
@@ -63,6 +63,7 @@ UNCLEAR = [
     "khorovod render ended with 1: error[wrong-type]: `spec.launcher` is text",
     "`spec.workers` has no field `slotsPerWorker`; `spec.lifecycle` has no field `retries`",
     "no launch 1 of 2 ranks within 120 s",
+    "no start of 2 ranks within 120 s",
     "0 Jobs with tolerations",
     "no end of all pods within 130 s",
     "kubectl -n sum delete secret sum-ssh ended with 1: Error from server (NotFound)",

@@ -4,7 +4,7 @@ import signal
 import time
 
 import outages
-from case import job, label, play
+from case import IMAGE, job, label, merge, play
 from faults import evict, first_process
 from lost_nodes import on_node, tolerating, victim_on
 from ranks import Ranks
@@ -13,7 +13,7 @@ CHECKPOINT = {"lifecycle": {"checkpoint": {"signal": "SIGUSR1", "gracePeriod": "
 
 
 def started(case, spec=None, fields=None, size=2, number=None):
-    """Applies a job and waits until its ranks run. With a number, the pods of its Job tolerate that node."""
+    """Applies a job and waits until its ranks run. With a number, or several, the pods of its Job tolerate these nodes."""
     ranks = Ranks(case, size)
     text = case.render_new(job(spec=ranks.spec(spec)), fields or {})
     case.apply(tolerating(number, text) if number else text)
@@ -242,3 +242,99 @@ def torchrun_first_pod_evicted(case):
     ranks.end()
     case.equal("the end", case.finished(120), "Complete")
     case.check(f"ranks run {took:.0f} s after the eviction, allowed are 120 s", took <= 120)
+
+
+def lasted(case, what, began, pod):
+    """Checks that a pod ends within the grace period of CHECKPOINT and the seconds that Kubernetes needs to notice it."""
+    uid = pod["metadata"]["uid"]
+    case.until(f"end of the pod after {what}", lambda: not case.held.get(uid) and uid not in uids(
+        p for p in case.pods() if p["status"].get("phase") == "Running"), 60)
+    took = time.time() - began
+    case.notes.append(f"the pod ended {took:.1f} s after {what}")
+    case.check(f"the pod ended {took:.1f} s after {what}, allowed are 20 s", took <= 20)
+
+
+@play(long=True)
+def worker_preempted_by_priority(case):
+    """A pod of a higher priority needs the devices of a worker: every rank gets the signal, and the run continues elsewhere."""
+    number = case.take_node(back=True)
+    ranks = started(case, on_node(number, "StatefulSet"), CHECKPOINT)
+    victim = victim_on(case, number, "worker")
+    urgent = f"{case.namespace}-urgent"
+    case.cluster.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": urgent}, "value": 1000})
+    began = time.time()
+    case.cluster.call("POST", f"/api/v1/namespaces/{case.namespace}/pods", {"metadata": {"name": "urgent"}, "spec": {
+        "priorityClassName": urgent, "terminationGracePeriodSeconds": 0, "nodeSelector": {"kubernetes.io/hostname": f"node-{number}"},
+        "tolerations": [{"key": "khorovod.test/doomed", "operator": "Exists"}],
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [{"name": "urgent", "image": IMAGE, "command": ["sleep", "600"], "resources": {"limits": {"nvidia.com/gpu": "256"}},
+                        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}}]}})
+    lasted(case, "the preemption", began, victim)
+    case.until("start of the urgent pod", lambda: any(
+        p["metadata"]["name"] == "urgent" and p["status"].get("phase") == "Running" for p in case.pods()), 30)
+    signals_of(case, ranks)
+    starts = ranks.until_running(2, 120)
+    case.notes.append(f"ranks run {max(e.time for e in starts) - began:.1f} s after the preemption")
+    case.check("a rank on the node of the urgent pod", all(
+        p["spec"].get("nodeName") != f"node-{number}" for p in case.workers() if p["metadata"]["name"] in {e.host for e in starts}))
+    case.kubectl("delete", "pod", "urgent", "--force", "--grace-period=0")
+    completes(case, ranks, 2)
+
+
+def suspended(case, fields):
+    """Kueue preempts a job: it suspends the Job, and resumes it later. That costs no retry, because `retries` is 0."""
+    ranks = started(case, merge({"lifecycle": {"retries": 0}}, fields), CHECKPOINT)
+    name = case.jobs()[0]["metadata"]["name"]
+    began = time.time()
+    case.patch("batch/v1", "jobs", name, {"spec": {"suspend": True}})
+    case.until("freed devices", case.freed, 60)
+    took = case.freed() - began
+    case.notes.append(f"devices free {took:.1f} s after the suspension")
+    signals = signals_of(case, ranks)
+    last = ranks.last_beat()
+    case.check(f"ranks live {last - signals[0]:.1f} s after the signal, not 10 s", last - signals[0] >= 9)
+    case.until("end of all pods", lambda: not [p for p in case.pods() if p["status"].get("phase") == "Running"], 30)
+    time.sleep(10)
+    case.equal("launches of a suspended Job", len(ranks.launches()), 1)
+    resumed = time.time()
+    case.patch("batch/v1", "jobs", name, {"spec": {"suspend": False}})
+    case.notes.append(f"ranks run {max(e.time for e in ranks.until_running(2, 120)) - resumed:.1f} s after the Job was resumed")
+    completes(case, ranks, 2)
+    case.check(f"devices free {took:.1f} s after the suspension, allowed are 20 s", took <= 20)
+
+
+@play(long=True)
+def suspended_indexed_job(case):
+    suspended(case, {"launcher": {"kind": "mpirun", "runsIn": "firstWorker"}})
+
+
+def node_drained(case, component, spec, number):
+    """`kubectl drain` of the node of a worker or of the launcher ends within the grace period, and the run continues."""
+    ranks = started(case, spec, CHECKPOINT, number=number if component == "launcher" else None)
+    victim_on(case, number, component)
+    workers = uids(case.workers())
+    began = time.time()
+    try:
+        case.kubectl("drain", f"node-{number}", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s")
+        took = time.time() - began
+        signals_of(case, ranks)
+        starts = ranks.until_running(2, 120)
+    finally:
+        case.kubectl("uncordon", f"node-{number}")
+    case.notes.append(f"kubectl drain took {took:.1f} s; ranks run {max(e.time for e in starts) - began:.1f} s after its start")
+    if component == "launcher":
+        case.equal("workers", uids(case.workers()), workers)
+    completes(case, ranks, 2)
+    case.check(f"kubectl drain took {took:.1f} s, allowed are 20 s", took <= 20)
+
+
+@play(long=True)
+def node_of_worker_drained(case):
+    number = case.take_node(back=True)
+    node_drained(case, "worker", on_node(number, "StatefulSet"), number)
+
+
+@play(long=True)
+def node_of_launcher_drained(case):
+    number = case.take_node(back=True)
+    node_drained(case, "launcher", on_node(number, "Job"), number)

@@ -5,7 +5,8 @@ import time
 
 import outages
 from case import IS_OLD, Failed, devices, job, label, merge, play, ready
-from ranks import Ranks
+from other_mpi import claim, fields_of_mpi
+from ranks import Ranks, with_program
 
 # Workers run on nodes of their own, and one of them, or the launcher, on the node that the test ends.
 APART = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{
@@ -23,26 +24,29 @@ def on_nodes(numbers):
 
 
 def on_node(number, kind, apart=False):
-    """The spec field that makes one pod of a StatefulSet or Job run on a node. With `apart`, all workers of a Job run on nodes of
-    their own, as those of a StatefulSet do. The objects of a Job also need `tolerating`."""
-    name = f"node-{number}"
+    """The spec field that makes one pod of a StatefulSet or Job run on a node, or one pod on each of several. With `apart`, all workers
+    of a Job run on nodes of their own, as those of a StatefulSet do. The objects of a Job also need `tolerating`."""
+    names = [f"node-{n}" for n in ([number] if isinstance(number, int) else number)]
     pod = {"affinity": {
         "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": {
-            "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [name]}]}}]}}}
+            "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": names}]}}]}}}
     if kind == "StatefulSet":
-        pod["tolerations"] = [{"key": "khorovod.test/doomed", "value": name, "effect": "NoSchedule"}]
+        pod["tolerations"] = [{"key": "khorovod.test/doomed", "value": name, "effect": "NoSchedule"} for name in names]
     if kind == "StatefulSet" or apart:
         pod = merge(pod, {"affinity": APART})
     return {"patches": [{"target": {"kind": kind}, "patch": {"spec": {"template": {"spec": pod}}}}]}
 
 
 def tolerating(number, text):
-    """The objects with one more toleration in the Job. A patch would replace those that khorovod renders."""
+    """The objects with one more toleration in the Job, or one for each of several nodes. A patch would replace those that khorovod
+    renders."""
     place, more = r"(\n( *)tolerations:\n)(?= *- key: node.kubernetes.io)", ""
     if IS_OLD:
         # That version renders no tolerations. Only the pods of a Job have this policy.
         place, more = r"(\n( *)restartPolicy: Never\n)", r"\2tolerations:\n"
-    more = rf'\1{more}\2- key: khorovod.test/doomed\n\2  value: "node-{number}"\n\2  effect: NoSchedule\n'
+    more = rf"\1{more}"
+    for n in [number] if isinstance(number, int) else number:
+        more += rf'\2- key: khorovod.test/doomed\n\2  value: "node-{n}"\n\2  effect: NoSchedule\n'
     changed, count = re.subn(place, more, text)
     if count != 1:
         raise Failed(f"{count} Jobs with tolerations")
@@ -69,11 +73,15 @@ def freed_on_other_nodes(case, number, allowed):
         devices(p) for p in case.pods() if p["spec"].get("nodeName") != f"node-{number}"), allowed)
 
 
-def node_of_worker_fails(case, numbers, place, fields):
-    """Ends one of the nodes with these numbers, on which a rank runs."""
+def sum_is_printed(case):
+    case.check("the ranks' sum", re.search(r"sum (of 2 ranks: )?1\b", case.log()))
+
+
+def node_of_worker_fails(case, numbers, place, fields, launcher=None):
+    """Ends one of the nodes with these numbers, on which a rank runs. `launcher` are the fields of another launcher than mpirun."""
     ranks = Ranks(case)
-    case.apply(case.render_new(job(spec=ranks.spec(place)), fields))
-    hosts = {event.host for event in ranks.until_running(1, 120)}
+    case.apply(case.render_new(job(spec=with_launcher(ranks.spec(place), launcher)), fields))
+    hosts = {event.host for event in ranks.until_started(0, 120)}
     # With a spare, if khorovod has this field.
     wanted = case.get("apps/v1", "statefulsets", case.workers()[0]["metadata"]["ownerReferences"][0]["name"])["spec"]["replicas"]
     case.until("ready workers", lambda: len(case.workers()) == wanted and all(map(ready, case.workers())), 60)
@@ -83,7 +91,7 @@ def node_of_worker_fails(case, numbers, place, fields):
     victim = places[number]
     case.lent_nodes += [n for n in numbers if n != number]
     died = kill_node(case, number)
-    starts = ranks.until_running(2, 120)
+    starts = ranks.until_started(died, 120)
     took = max(event.time for event in starts) - died
     case.check(f"the dead {victim} is in use", victim not in {event.host for event in starts})
     detected = min((t for t in case.log_times("lost worker") if t > died), default=None)
@@ -92,10 +100,16 @@ def node_of_worker_fails(case, numbers, place, fields):
     case.notes.append(f"detected after {detected - died:.1f} s, launched {launched - detected:.1f} s later, ranks run after {took:.1f} s")
     ranks.end()
     case.equal("the end", case.finished(60), "Complete")
-    case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
+    sum_is_printed(case)
     freed_on_other_nodes(case, number, 15)
     case.check(f"ranks run {took:.1f} s after the death of the node, allowed are 60 s", took <= 60)
     return launched - detected
+
+
+def with_launcher(spec, launcher):
+    """A spec with the fields of another launcher, whose volumes are added."""
+    both = merge(spec, launcher or {})
+    return both | {"storage": spec["storage"] + (launcher or {}).get("storage", [])}
 
 
 @play(waits=True)
@@ -159,6 +173,77 @@ def node_of_indexed_job_fails(case):
     case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
     freed_on_other_nodes(case, number, 15)
     case.check(f"ranks run {took:.0f} s after the death of the node, allowed are 180 s", took <= 180)
+
+
+GLOO = merge(with_program("horovod_sum.py"), {"launcher": {"kind": "horovodrun", "args": ["--gloo"]}})
+SHELL = {"launcher": {"kind": "shell"}, "command": "mpirun -np 2 --bind-to none python3 /programs/record.py /programs/sum.py"}
+TORCHRUN = merge(with_program("torch_sum.py"), {"launcher": {"kind": "torchrun"}})
+# The first of the two workers may continue alone.
+ELASTIC = merge(TORCHRUN, {"workers": {"elastic": {"minReplicas": 1, "maxReplicas": 2}}})
+
+
+@play(waits=True)
+def node_of_worker_fails_horovodrun(case):
+    number = case.take_node()
+    node_of_worker_fails(case, [number], on_node(number, "StatefulSet"), {}, GLOO)
+
+
+@play(waits=True)
+def node_of_worker_fails_shell(case):
+    number = case.take_node()
+    node_of_worker_fails(case, [number], on_node(number, "StatefulSet"), {}, SHELL)
+
+
+@play(waits=True)
+def node_of_worker_fails_mpich(case):
+    number = case.take_node()
+    claim(case, "mpich")
+    node_of_worker_fails(case, [number], on_node(number, "StatefulSet"), {}, merge(fields_of_mpi("mpich"), {"launcher": {"mpi": "mpich"}}))
+
+
+def node_of_agent_fails(case, index, fields):
+    """Ends the node of the agent with an index. Kubernetes starts another one as in every Indexed Job, and the others wait for it."""
+    numbers, ranks = [case.take_node(), case.take_node()], Ranks(case)
+    # Nodes announce their devices late.
+    case.until("devices of the nodes", lambda: all("nvidia.com/gpu" in case.cluster.get(f"/api/v1/nodes/node-{n}")["status"].get(
+        "allocatable", {}) for n in numbers), 60)
+    spec = with_launcher(ranks.spec(on_node(numbers, "Job", apart=True)), fields)
+    case.apply(tolerating(numbers, case.render(job(spec=spec))))
+    # PyTorch takes a while to start.
+    ranks.until_started(0, 180)
+    pods = {label(p, "batch.kubernetes.io/job-completion-index"): int(p["spec"]["nodeName"].removeprefix("node-")) for p in case.workers()}
+    number = pods[index]
+    case.equal("the nodes of the agents", sorted(pods.values()), sorted(numbers))
+    case.lent_nodes += [n for n in numbers if n != number]
+    time.sleep(5)
+    died = kill_node(case, number)
+    took = max(event.time for event in ranks.until_started(died, 240)) - died
+    case.notes.append(f"ranks run after {took:.0f} s")
+    ranks.end()
+    succeeded(case, 90)
+    sum_is_printed(case)
+    freed_on_other_nodes(case, number, 15)
+    case.check(f"ranks run {took:.0f} s after the death of the node, allowed are 180 s", took <= 180)
+
+
+@play(waits=True)
+def node_of_agent_fails_torchrun(case):
+    node_of_agent_fails(case, "1", TORCHRUN)
+
+
+@play(waits=True)
+def node_of_first_agent_fails_torchrun(case):
+    node_of_agent_fails(case, "0", TORCHRUN)
+
+
+@play(waits=True)
+def node_of_agent_fails_torchrun_elastic(case):
+    node_of_agent_fails(case, "1", ELASTIC)
+
+
+@play(waits=True)
+def node_of_first_agent_fails_torchrun_elastic(case):
+    node_of_agent_fails(case, "0", ELASTIC)
 
 
 @play(waits=True)

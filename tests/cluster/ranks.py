@@ -9,6 +9,12 @@ from examples import volumes
 Event = namedtuple("Event", "time launch host rank what")
 
 
+def with_program(name):
+    """The spec fields that make ranks run and record another program of tests/programs than sum.py."""
+    with open(os.path.join(PROGRAMS, name)) as file:
+        return {"command": ["python3", "/programs/record.py", f"/programs/{name}"], "code": {"files": {name: file.read()}}}
+
+
 class Ranks:
     """A job of `size` ranks that run until `end`."""
 
@@ -56,6 +62,13 @@ class Ranks:
             starts = self.launches()[number - 1:number]
             return starts and len(starts[0]) == self.size and starts[0]
         return self.case.until(f"launch {number} of {self.size} ranks", look, allowed)
+
+    def until_started(self, since, allowed):
+        """Waits until each rank has started after a given time, under any launcher; returns these starts."""
+        def look():
+            last = {event.rank: event for event in self.events("start") if event.time > since}
+            return len(last) == self.size and list(last.values())
+        return self.case.until(f"{'another ' if since else ''}start of {self.size} ranks", look, allowed)
 
     def last_beat(self, launch=None, host=None):
         """The last time at which a process of a launch, or on a host, existed."""

@@ -13,8 +13,8 @@ import time
 
 RECORD = os.environ["RECORD"]
 HOST = socket.gethostname()
-RANK = os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ.get("RANK", "0")
-# Open MPI's and torchrun's names of a launch.
+RANK = next((os.environ[name] for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "HOROVOD_RANK", "RANK") if name in os.environ), "0")
+# Open MPI's and torchrun's names of a launch. With MPICH and Gloo, all launches have the same name here.
 LAUNCH = os.environ.get("PMIX_NAMESPACE") or os.environ.get("TORCHELASTIC_RUN_ID", "-") + os.environ.get("TORCHELASTIC_RESTART_COUNT", "")
 SIGNALS = {signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM}
 

@@ -1,4 +1,5 @@
-"""Ranks of torch.distributed: sum their ranks. Without RANK, they get their rank from MPI, like DeepSpeed's programs."""
+"""Ranks of torch.distributed: sum their ranks. Without RANK, they get their rank from MPI, like DeepSpeed's programs. With SUM_UNTIL, they
+repeat it until that file exists."""
 import atexit
 import os
 import socket
@@ -19,8 +20,14 @@ import torch.distributed as ranks
 
 ranks.init_process_group("gloo")
 rank, size = ranks.get_rank(), ranks.get_world_size()
-total = torch.tensor([rank])
-ranks.all_reduce(total)
+until, going = os.environ.get("SUM_UNTIL"), torch.tensor([1])
+while going.item():
+    total = torch.tensor([rank])
+    ranks.all_reduce(total)
+    # Rank 0 decides when all ranks stop.
+    going[0] = int(bool(until) and not os.path.exists(until))
+    ranks.broadcast(going, 0)
+    time.sleep(0.2 * going.item())
 assert size == int(os.environ.get("WANTED", size)), f"{size} ranks"
 assert total.item() == size * (size - 1) // 2, f"sum {total}"
 print(f"rank {rank} of {size} on {socket.gethostname()}: sum {total.item()}", flush=True)
