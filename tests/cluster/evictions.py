@@ -104,6 +104,23 @@ def launcher_cannot_return(case):
     case.equal("launches", len(ranks.launches()), 1)
 
 
+@play(waits=True)
+def first_pod_of_indexed_job_cannot_return(case):
+    """The pod that launches is killed and its Secret is gone, so it cannot start again: another pod ends the Job."""
+    ranks = started(case, {"launcher": {"kind": "mpirun", "runsIn": "firstWorker"}}, {"launcher": {"lostTimeout": "1m"}})
+    first = case.launcher()
+    case.kubectl("delete", "secret", next(v["secret"]["secretName"] for v in first["spec"]["volumes"] if "secret" in v))
+    killed = time.time()
+    os.kill(first_process(first), signal.SIGKILL)
+    case.until("freed devices", case.freed, 180)
+    took = case.freed() - killed
+    case.notes.append(f"devices free {took:.0f} s after the pod was killed")
+    case.equal("the end", case.finished(30), "Failed")
+    case.equal("the deadline of the Job", case.jobs()[0]["spec"].get("activeDeadlineSeconds"), 1)
+    case.equal("launches", len(ranks.launches()), 1)
+    case.check(f"devices free {took:.0f} s after the pod was killed, allowed are 120 s", took <= 120)
+
+
 def delete_by_force(case, ranks):
     """Deletes the launcher by force, so that Kubernetes starts the next one at once; checks that the ranks of the first launcher end
     before those of the second start."""
