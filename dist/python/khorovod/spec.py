@@ -28,10 +28,13 @@ class ImageParts(Spec):
     """
 
     digest: str | None = None
-    """The digest of the image. It takes precedence over the tag."""
+    """The digest of the image. It takes precedence over the tag. Default: the tag of `name` decides, whose
+    content may change.
+    """
 
     pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
-    """When nodes pull the image. Default: that of Kubernetes.
+    """When nodes pull the image. Default: that of Kubernetes, which is `Always` for the tag `latest` or without
+    a tag, else `IfNotPresent`.
 
     - `"Always"`: Ask the registry at every start.
     - `"IfNotPresent"`: Pull the image only if the node does not have it.
@@ -237,8 +240,8 @@ class Workers(Spec):
     """
 
     health_check: HealthCheck | None = None
-    """The checks that a worker must pass before it runs ranks. Without this field, only workers with GPUs are
-    checked, before each attempt that follows a failed one.
+    """The checks that a worker must pass before it runs ranks. Default: workers with GPUs are checked before
+    each attempt that follows a failed one, and others are not checked.
 
     Example: `HealthCheck(command=["dcgmi", "diag", "-r", "1"], timeout="2m")`
     """
@@ -273,13 +276,13 @@ class Workers(Spec):
 
     cpu: str | float | None = None
     """CPUs per worker, for all its ranks together: both request and limit. With `memory` too, the pods have the
-    QoS class Guaranteed.
+    QoS class Guaranteed. Default: no request and no limit.
 
     Example: `"32"`
     """
 
     memory: str | float | None = None
-    """Memory per worker, for all its ranks together: both request and limit.
+    """Memory per worker, for all its ranks together: both request and limit. Default: no request and no limit.
 
     Example: `"256Gi"`
     """
@@ -291,7 +294,7 @@ class Workers(Spec):
     """
 
     ephemeral_storage: str | float | None = None
-    """Local disk per worker: both request and limit.
+    """Local disk per worker: both request and limit. Default: no request and no limit.
 
     Example: `"100Gi"`
     """
@@ -347,7 +350,8 @@ class Elastic(Spec):
     """
 
     cooldown: Cooldown | None = None
-    """How long `horovodrun` does not use a failed host. Not with torchrun.
+    """How long `horovodrun` does not use a failed host. Not with torchrun. Default: horovodrun never uses a
+    failed host again.
 
     Example: `Cooldown(min="1m", max="10m")`
     """
@@ -436,13 +440,13 @@ class Group(Spec):
 
     cpu: str | float | None = None
     """CPUs per worker, for all its ranks together: both request and limit. With `memory` too, the pods have the
-    QoS class Guaranteed.
+    QoS class Guaranteed. Default: no request and no limit.
 
     Example: `"32"`
     """
 
     memory: str | float | None = None
-    """Memory per worker, for all its ranks together: both request and limit.
+    """Memory per worker, for all its ranks together: both request and limit. Default: no request and no limit.
 
     Example: `"256Gi"`
     """
@@ -454,7 +458,7 @@ class Group(Spec):
     """
 
     ephemeral_storage: str | float | None = None
-    """Local disk per worker: both request and limit.
+    """Local disk per worker: both request and limit. Default: no request and no limit.
 
     Example: `"100Gi"`
     """
@@ -624,7 +628,7 @@ class Launcher(Spec):
     """
 
     mpi: Literal["openmpi", "intelmpi", "mpich"] | None = None
-    """The MPI in the image. Default: `"openmpi"`.
+    """The MPI in the image. Not with torchrun, jax and tensorflow. Default: `"openmpi"`.
 
     - `"openmpi"`: Open MPI 4 or 5.
     - `"intelmpi"`: Intel MPI.
@@ -674,7 +678,8 @@ class Launcher(Spec):
     """
 
     memory: str | float | None = None
-    """Memory of the launcher pod. Above 1,000 workers the default grows with their number. Default: `"2Gi"`.
+    """Memory of the launcher pod. With more than 1,000 workers, the default is larger and grows with their
+    number. Default: `"2Gi"`.
 
     Example: `"4Gi"`
     """
@@ -727,7 +732,7 @@ class Collective(Spec):
     }
 
     nccl_debug: Literal["VERSION", "WARN", "INFO", "TRACE"] | None = None
-    """The log level of NCCL.
+    """The log level of NCCL, as the variable `NCCL_DEBUG`. Default: that of NCCL, which prints no messages.
 
     - `"VERSION"`: Its version.
     - `"WARN"`: Errors with an explanation.
@@ -738,43 +743,46 @@ class Collective(Spec):
     """
 
     interface: str | None = None
-    """The network interface for NCCL, Gloo and the TCP transport of Open MPI.
+    """The network interface for NCCL, Gloo and the TCP transport of Open MPI. In pods it is usually `eth0`; the
+    names of the node exist only with `placement.hostNetwork`. `^NAME` excludes one. Default: each library
+    chooses one.
 
     Example: `"eth0"`
     """
 
     infiniband: bool | None = None
-    """Whether NCCL may use InfiniBand.
+    """Whether NCCL may use InfiniBand. Default: that of NCCL, which uses it if the pod has such a device.
 
     Example: `True`
     """
 
     fusion_threshold: str | float | None = None
-    """The amount of data that Horovod combines into one reduction.
+    """The amount of data that Horovod combines into one reduction. Default: that of Horovod, 128 MB.
 
     Example: `"64Mi"`
     """
 
     cycle_time: str | None = None
-    """The cycle time of Horovod, a multiple of `1ms`.
+    """The time between two rounds in which Horovod combines tensors, a multiple of `1ms`. Default: that of
+    Horovod, `1ms`.
 
     Example: `"5ms"`
     """
 
     autotune: bool | None = None
-    """Whether Horovod tunes its own parameters.
+    """Whether Horovod tunes its own parameters. Default: that of Horovod, false.
 
     Example: `True`
     """
 
     hierarchical_allreduce: bool | None = None
-    """Whether Horovod reduces within each host first.
+    """Whether Horovod reduces within each host first. Default: that of Horovod, false.
 
     Example: `True`
     """
 
     timeline: str | None = None
-    """The file for the timeline of Horovod.
+    """The file for the timeline of Horovod, which rank 0 writes. Default: no timeline.
 
     Example: `"/results/timeline.json"`
     """
@@ -816,7 +824,7 @@ class Storage(Spec):
     """Whether the pods may only read it. Default: `False`."""
 
     sub_path: str | None = None
-    """The directory of the volume to mount.
+    """The directory of the volume to mount. Default: its root.
 
     Example: `"imagenet/train"`
     """
@@ -896,7 +904,8 @@ class Claim(Spec):
     """
 
     access_modes: list[Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]] | None = None
-    """How it may be mounted. Default: ReadWriteMany for a shared claim of several workers, else ReadWriteOnce.
+    """How it may be mounted. Default: `ReadWriteMany` for a shared claim of several workers, else
+    `ReadWriteOnce`.
 
     Example: `["ReadWriteMany"]`
     """
@@ -940,7 +949,7 @@ class PersistentVolume(Spec):
     """
 
     access_modes: list[Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]] | None = None
-    """How it may be mounted. Default: ReadWriteMany.
+    """How it may be mounted. Default: `ReadWriteMany`.
 
     Example: `["ReadWriteMany"]`
     """
@@ -957,7 +966,7 @@ class S3(Spec):
     }
 
     endpoint: str | None = None
-    """The URL of the server, if it is not AWS.
+    """The URL of the server, if it is not AWS. Default: that of AWS in `region`.
 
     Example: `"https://minio.example.org:9000"`
     """
@@ -969,7 +978,7 @@ class S3(Spec):
     """
 
     prefix: str | None = None
-    """Only objects below this prefix.
+    """Only objects below this prefix. An empty prefix means the whole bucket.
 
     Example: `"train/"`
     """
@@ -1028,7 +1037,7 @@ class EmptyDir(Spec):
     }
 
     size_limit: str | float | None = None
-    """The maximum size.
+    """The maximum size. Default: no limit.
 
     Example: `"50Gi"`
     """
@@ -1063,19 +1072,21 @@ class Placement(Spec):
     """A Kubernetes affinity, for all pods of the job."""
 
     priority_class_name: str | None = None
-    """The PriorityClass of the pods.
+    """The PriorityClass of the pods. Default: the default class of the cluster, if it has one.
 
     Example: `"high"`
     """
 
     runtime_class_name: str | None = None
-    """The RuntimeClass of the pods.
+    """The RuntimeClass of the pods. Default: the runtime of the node.
 
     Example: `"nvidia"`
     """
 
     spread: str | None = None
-    """Spread the workers over domains of this node label, if possible. Default: `"kubernetes.io/hostname"`."""
+    """Spread the workers over domains of this node label, if possible. Not with `pack` or `topology`. Default:
+    `"kubernetes.io/hostname"`.
+    """
 
     pack: str | None = None
     """Instead of spreading, pack the workers into one domain of this node label, if possible.
@@ -1105,27 +1116,27 @@ class Toleration(Spec):
     }
 
     key: str | None = None
-    """The key of the taint. If you leave it out, the toleration matches every key, and `operator` must be
-    `Exists`.
+    """The key of the taint. Default: every key, and `operator` must be `Exists`.
 
     Example: `"nvidia.com/gpu"`
     """
 
     operator: Literal["Equal", "Exists"] | None = None
-    """How the value is compared. Default: `"Equal"`.
+    """How the value is compared. `Exists` takes no `value`. Default: `"Equal"`.
 
     - `"Equal"`: The values are equal.
     - `"Exists"`: Any value.
     """
 
     value: str | None = None
-    """The value of the taint. A value that YAML reads as a boolean or a number needs quotes.
+    """The value of the taint. Default: an empty value. A value that YAML reads as a boolean or a number needs
+    quotes.
 
     Example: `"true"`
     """
 
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
-    """The effect of the taint. If you leave it out, the toleration matches every effect.
+    """The effect of the taint. Default: every effect.
 
     - `"NoSchedule"`: No new pods.
     - `"PreferNoSchedule"`: No new pods, if possible.
@@ -1135,7 +1146,7 @@ class Toleration(Spec):
     """
 
     toleration_seconds: int | None = None
-    """How long a pod stays on a node tainted NoExecute.
+    """The time in seconds for which a pod stays on a node with the taint `NoExecute`. Default: no limit.
 
     Example: `300`
     """
@@ -1223,13 +1234,15 @@ class Scheduling(Spec):
     """
 
     volcano_queue: str | None = None
-    """The queue of Volcano.
+    """The queue of Volcano. Only with `gang: volcano` or the target `volcano`. Default: the queue `default` of
+    Volcano.
 
     Example: `"vision"`
     """
 
     local_queue: str | None = None
-    """The LocalQueue of Kueue. The job starts suspended, and Kueue resumes it.
+    """The LocalQueue of Kueue, in the namespace of the job. The job starts suspended, and Kueue resumes it.
+    Default: Kueue does not manage the job.
 
     Example: `"team-a"`
     """
@@ -1261,7 +1274,7 @@ class Lifecycle(Spec):
     """The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the
     queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of
     `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. So the
-    signal comes at the deadline, and not before it, as under Slurm.
+    signal comes at the deadline, and not before it, as under Slurm. Default: no limit.
 
     Example: `"24h"`
     """
@@ -1302,14 +1315,15 @@ class Lifecycle(Spec):
 
     final_exit_codes: list[int] | None = None
     """Exit codes of the training after which no further attempt starts. Not with torchrun, jax and tensorflow,
-    whose agents do not pass on the exit codes of their ranks.
+    whose agents do not pass on the exit codes of their ranks. Default: every exit code but 0 is followed by
+    another attempt.
 
     Example: `[2, 64]`
     """
 
     ttl_after_finished: str | None = None
-    """How long Kubernetes keeps the finished Job. Without it, the Job stays until you delete it. The other
-    objects of the job stay until you delete them.
+    """How long Kubernetes keeps the finished Job. Default: until you delete it. The other objects of the job
+    stay until you delete them.
 
     Example: `"1h"`
     """
@@ -1321,7 +1335,7 @@ class Lifecycle(Spec):
     """
 
     checkpoint: Checkpoint | None = None
-    """The signal and the time that the ranks get to save a checkpoint.
+    """The signal and the time that the ranks get to save a checkpoint. Default: `SIGTERM` and `30s`.
 
     Example: `Checkpoint(signal="SIGUSR1", grace_period="2m")`
     """
@@ -1336,7 +1350,9 @@ class Lifecycle(Spec):
 @dataclass(kw_only=True, slots=True, repr=False)
 class Checkpoint(Spec):
     """The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended
-    (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. Under
+    (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. If a
+    worker of an elastic job is evicted, only its ranks get it, with `horovodrun` after half of the time,
+    because the others continue. The first worker of `torchrun` is an exception: all ranks end with it. Under
     Slurm, the script ends the training half a minute before `slurm.time`, or at `lifecycle.deadline` if that
     is earlier, and every rank gets the signal `gracePeriod` before that moment. Your program chooses where it
     saves checkpoints, and loads the newest one at its start. After the signal it may end or continue; its
@@ -1390,7 +1406,8 @@ class Stall(Spec):
 
     metric: str | None = None
     """A metric of the ranks, on the port in `observability.metrics`, whose value changes if the training makes
-    progress. If you also set `file`, a change of the file or of the metric counts as progress.
+    progress. If you also set `file`, a change of the file or of the metric counts as progress. Default: no
+    metric.
 
     Example: `"training_steps_total"`
     """
@@ -1447,7 +1464,9 @@ class Security(Spec):
     """
 
     network_policy: bool | None = None
-    """Whether a NetworkPolicy blocks traffic from other pods to the pods of the job. Default: `True`."""
+    """Whether a NetworkPolicy blocks traffic from other pods to the pods of the job. `observability.metrics`
+    opens its port. Default: `True`.
+    """
 
     egress: Literal["open", "noMetadata", "private"] | None = None
     """The addresses that the pods may connect to, besides the pods of all namespaces and port 53 of any address.
@@ -1464,9 +1483,9 @@ class Security(Spec):
     """
 
     service_account_name: str | None = None
-    """An existing ServiceAccount, for which khorovod renders no Role. If it has a role of AWS, `s3` without
-    `secretName` uses that role. It must be allowed to get and patch the Job of the launcher, and with
-    `launcher.runsIn: ownPod` to scale the workers.
+    """An existing ServiceAccount, for which khorovod renders no Role. Default: khorovod renders one for the job,
+    with a Role. If it has a role of AWS, `s3` without `secretName` uses that role. It must be allowed to get
+    and patch the Job of the launcher, and with `launcher.runsIn: ownPod` to scale the workers.
 
     Example: `"trainer"`
     """
@@ -1494,7 +1513,7 @@ class Observability(Spec):
 
     tensorboard_logdir: str | None = None
     """The directory for the logs of TensorBoard, which ranks get in `TENSORBOARD_LOGDIR`. khorovod does not run
-    TensorBoard.
+    TensorBoard. Default: the variable is not set.
 
     Example: `"/results/tb"`
     """
@@ -1524,8 +1543,14 @@ class Observability(Spec):
     Example: `"auto"` or `Progress(pattern="step (\\\\d+)/(\\\\d+)")`
     """
 
+    events: bool | None = None
+    """Whether the launcher posts Kubernetes Events for its Job: when an attempt starts and why it ends, lost and
+    replaced workers, hangs, and the end of the run. It permits the pods to create any event in their
+    namespace. Default: `False`.
+    """
+
     logs: Logs | None = None
-    """The format of logs.
+    """The format of logs. Default: each line starts with its rank.
 
     Example: `Logs(rank_prefix=True)`
     """
@@ -1610,56 +1635,56 @@ class Slurm(Spec):
     """Settings for Slurm clusters."""
 
     partition: str | None = None
-    """The partition.
+    """The partition, as `--partition`. Default: that of the cluster.
 
     Example: `"ml"`
     """
 
     time: str | None = None
-    """The time limit. Half a minute before it, or at `lifecycle.deadline` if that is earlier, the script ends
-    the ranks. Default: `lifecycle.deadline` plus one minute, else the limit of the partition.
+    """The time limit, as `--time`. Half a minute before it, or at `lifecycle.deadline` if that is earlier, the
+    script ends the ranks. Default: `lifecycle.deadline` plus one minute, else the limit of the partition.
 
     Example: `"8h"`
     """
 
     modules: list[str] | None = None
-    """Environment modules to load, in order.
+    """Environment modules to load, in order, with `module load`.
 
     Example: `["OpenMPI/4.1.4", "Python/3.10"]`
     """
 
     account: str | None = None
-    """The account to charge.
+    """The account to charge, as `--account`. Default: yours.
 
     Example: `"p_vision"`
     """
 
     qos: str | None = None
-    """The quality of service.
+    """The quality of service, as `--qos`. Default: that of the account.
 
     Example: `"high"`
     """
 
     constraint: str | None = None
-    """Features that the nodes must have.
+    """Features that the nodes must have, as `--constraint`. Default: any nodes.
 
     Example: `"a100&ib"`
     """
 
     nodelist: str | None = None
-    """The nodes to run on.
+    """The nodes that the job must get, as `--nodelist`. Default: any nodes.
 
     Example: `"gpu[01-04]"`
     """
 
     exclude: str | None = None
-    """Nodes not to run on.
+    """The nodes that the job must not get, as `--exclude`. Default: none.
 
     Example: `"gpu07"`
     """
 
     reservation: str | None = None
-    """A reservation.
+    """The reservation whose nodes the job uses, as `--reservation`. Default: none.
 
     Example: `"course"`
     """
@@ -1671,7 +1696,7 @@ class Slurm(Spec):
     """
 
     args: list[str] | None = None
-    """More options of sbatch.
+    """More options of sbatch, one per item, such as `--mail-type=END`.
 
     Example: `["--mail-type=END", "--exclusive"]`
     """
@@ -1692,7 +1717,8 @@ class Slurm(Spec):
 
     srun: Srun | None = None
     """Start the ranks with srun instead of mpirun, or the agents of torchrun with options of srun. An empty map
-    has the defaults: `srun: {}`. The MPI library must support it.
+    has the defaults: `srun: {}`. The MPI library must support it. Default: `mpirun` starts the ranks, and
+    srun the agents of torchrun without further options.
 
     Example: `Srun(mpi="pmix")`
     """
@@ -1710,7 +1736,7 @@ class Srun(Spec):
     """
 
     args: list[str] | None = None
-    """More options of srun.
+    """More options of srun, one per item, such as `--cpu-bind=cores`.
 
     Example: `["--cpu-bind=cores"]`
     """
@@ -1742,7 +1768,7 @@ class PatchTarget(Spec):
     """The objects that a patch applies to."""
 
     kind: Literal["Pod", "NetworkPolicy", "ServiceAccount", "Secret", "PersistentVolume", "PersistentVolumeClaim", "ConfigMap", "Service", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ResourceClaimTemplate", "ComputeDomain", "PodGroup", "StatefulSet", "Job", "PodMonitor", "MPIJob", "JobSet", "TrainingRuntime", "TrainJob"] | None = None
-    """Their kind.
+    """Their kind. Default: every kind.
 
     - `"Pod"`: The pods of any target: `*-worker`, `*-launcher`.
     - `"NetworkPolicy"`: The pods that may connect to those of the job.
@@ -1771,7 +1797,7 @@ class PatchTarget(Spec):
     """
 
     name: str | None = None
-    """Their name, in which `*` stands for any characters.
+    """Their name, in which `*` means any characters. Default: every name.
 
     Example: `"*-worker"`
     """
@@ -1817,7 +1843,7 @@ class TrainingJobFields(Spec):
     """
 
     namespace: str | None = None
-    """The namespace of every object. `-n` overrides it. If you set neither, the objects name no namespace, and
+    """The namespace of every object. `-n` overrides it. Default: none, so kubectl uses that of its context, and
     the permissions of the launcher are for the namespace `default`. A chart uses the namespace of the
     release.
 
@@ -1838,7 +1864,11 @@ class TrainingJobFields(Spec):
     """
 
     image: str | ImageParts
-    """The image of every pod: a name, or a map with digest, pull policy and pull secrets.
+    """The image of every pod: a name, or a map with digest, pull policy and pull secrets. The image needs bash,
+    coreutils, findutils, sed, and curl or Python 3. The launchers mpirun, horovodrun, deepspeed and shell
+    also need the client and the server of OpenSSH, and an MPI; horovodrun, deepspeed and torchrun need
+    Horovod, DeepSpeed or PyTorch. The page images.md of the documentation has the list, and
+    `image/check-image` reports what is missing.
 
     Example: `"ghcr.io/acme/mnist:1.4"`
     """
@@ -1851,8 +1881,8 @@ class TrainingJobFields(Spec):
     """
 
     command: str | list[str] | None = None
-    """The command of every rank. A list is the program and its arguments; a text runs under `bash -c`. Required
-    unless `launcher.interactive` is set.
+    """The command of every rank. A list is the program and its arguments; a text runs under `bash -c`. Default:
+    an error, unless `launcher.interactive` is set.
 
     Example: `["python", "train.py"]` or `"python train.py --lr $LR"`
     """
@@ -1864,7 +1894,7 @@ class TrainingJobFields(Spec):
     """
 
     working_dir: str | None = None
-    """The working directory of the ranks. Default: that of the image.
+    """The working directory of the ranks. Default: `code.mountPath` if `code` is set, else that of the image.
 
     Example: `"/workspace"`
     """
@@ -1896,7 +1926,7 @@ class TrainingJobFields(Spec):
 
     launcher: Literal["mpirun", "horovodrun", "torchrun", "deepspeed", "jax", "tensorflow", "shell"] | Launcher | None = None
     """The program that starts the ranks: its name, or a map with its options and the pod it runs in. Default:
-    `mpirun`.
+    `mpirun`. If your program uses torch.distributed without MPI, write `torchrun`.
 
     - `"mpirun"`: The launcher of MPI.
     - `"horovodrun"`: The launcher of Horovod, static or elastic.

@@ -104,7 +104,8 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts, kube_version:
     }
     let keeps = body.lifecycle.as_ref().is_some_and(|at| at.keep_workers().value);
     let has_access = body.security.as_ref().is_none_or(|at| at.value.api_access().value);
-    if !has_access || !target.own_workloads || keeps {
+    let calls_api = has_access && target.own_workloads && !keeps;
+    if !calls_api {
         // No worker watches the launcher in this case, so the default has no effect.
         defaults.0.retain(|(path, _)| path != "launcher.lostTimeout");
     }
@@ -136,7 +137,7 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts, kube_version:
         scheduling,
         lifecycle: lifecycle(body, runs_in, &mut defaults),
         security: security(body, &mut defaults),
-        observability: observability(body, &mut defaults),
+        observability: observability(body, calls_api, &mut defaults),
         slurm: slurm(body),
         patches: items(body.patches.as_ref()).filter_map(patch).collect(),
         defaults: defaults.of(target),

@@ -143,7 +143,7 @@ pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
     }
 }
 
-pub fn observability(body: &declare::Body, defaults: &mut Defaults) -> Observability {
+pub fn observability(body: &declare::Body, calls_api: bool, defaults: &mut Defaults) -> Observability {
     let given = section(body.observability.as_ref());
     let metrics = |at: &declare::Metrics| {
         let from = at.from.as_ref().map(|peers| peers.iter().map(|peer| peer.0.clone()).collect());
@@ -160,7 +160,8 @@ pub fn observability(body: &declare::Body, defaults: &mut Defaults) -> Observabi
         metrics: given.metrics.as_ref().and_then(|at| metrics(at)),
         launcher_metrics: given.launcher_metrics.as_ref().and_then(|at| metrics(at)),
         progress,
-        events: given.events().value,
+        // Without the API server, the field has no effect, and must not start another run.
+        events: calls_api && given.events().value,
         rank_prefix: defaults.take("observability.logs.rankPrefix", logs.rank_prefix()),
     }
 }

@@ -125,8 +125,8 @@ write_status() {
     is_due=''
     if [[ ${state[*]:0:3} != "${written[*]:0:3}" || -n ${state[8]} ]]; then
       wait=1 is_due=yes
-      # The attempt may begin soon.
-      [[ ${state[0]} != preparing ]] || ((now > state[1] + 1)) || continue
+      # The attempt may begin soon. When it begins, the processor time of the launcher is for mpirun.
+      case ${state[0]} in preparing | training) ((now > state[1] + 1)) || continue ;; esac
       ((now > wrote)) || [[ -n ${state[8]} ]] || continue
     elif [[ ${state[*]:9} != "${written[*]:9}" || ${state[3]} != "${written[3]}" ]] && ((now - wrote >= 10)); then
       is_due=yes
