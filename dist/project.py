@@ -4,12 +4,15 @@
     project.py get NAME      prints version, homepage, repository, registry or downloads
     project.py matrix        prints the targets and GitHub's runners that build them, as JSON
     project.py check TAG     fails unless this checkout can be released as TAG
+    project.py address HOMEPAGE REPOSITORY REGISTRY EMAIL
+                             replaces the address of the project, in Cargo.toml and in the files that repeat it
 
 Version and address are in Cargo.toml; the targets are in `RUNNERS` below.
 """
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -26,6 +29,7 @@ HOMEPAGE = PACKAGE["homepage"]
 REPOSITORY = PACKAGE["repository"]
 REGISTRY = MANIFEST["workspace"]["metadata"]["release"]["registry"]
 MAINTAINER = PACKAGE["authors"][0]
+EMAIL = re.search("<(.*)>", MAINTAINER)[1]
 SUMMARY = MANIFEST["package"]["description"]
 LICENSE = PACKAGE["license"]
 DOWNLOADS = f"{REPOSITORY}/releases/download/v{VERSION}"
@@ -89,9 +93,13 @@ def epoch():
     return int(known or subprocess.check_output(["git", "-C", ROOT, "log", "-1", "--format=%ct"]))
 
 
+# The places that repeat the address, because they are read without this repository or contain commands to paste.
+REPEATED = ("charts/", "schema/", "docs/install.md", "docs/helm.md")
+
+
 def containing(text):
     """Returns the tracked files that contain a text, except tests, which use the placeholder as the name of a server."""
-    command = ["git", "-C", ROOT, "grep", "-Il", "--fixed-strings", text, "--", ".", ":!tests", ":!dist/project.py", ":!docs/release.md"]
+    command = ["git", "-C", ROOT, "grep", "-Il", "--fixed-strings", text, "--", ".", ":!tests", ":!dist/project.py"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
 
 
@@ -100,10 +108,25 @@ def placeholders():
     return containing(PLACEHOLDER)
 
 
+def repetitions():
+    """Returns the files that contain a part of the address."""
+    return sorted({file for part in (HOMEPAGE, REPOSITORY, REGISTRY, EMAIL) for file in containing(part)})
+
+
 def copies():
-    """Returns the files that repeat the address, although they could read Cargo.toml. The chart and the schema cannot."""
-    found = {*containing(HOMEPAGE), *containing(REPOSITORY), *containing(REGISTRY)}
-    return sorted(file for file in found if file != "Cargo.toml" and not file.startswith(("charts/", "schema/")))
+    """Returns the files that repeat the address, although they could read Cargo.toml."""
+    return [file for file in repetitions() if file != "Cargo.toml" and not file.startswith(REPEATED)]
+
+
+def move(*address):
+    """Replaces the homepage, the repository, the registry and the email address of the project in all files."""
+    parts = dict(zip((HOMEPAGE, REPOSITORY, REGISTRY, EMAIL), address, strict=True))
+    # The repository may begin with the homepage.
+    pattern = re.compile("|".join(re.escape(part) for part in sorted(parts, key=len, reverse=True)))
+    for file in repetitions():
+        text = (ROOT / file).read_text(encoding="utf-8")
+        (ROOT / file).write_text(pattern.sub(lambda found: parts[found[0]], text), encoding="utf-8")
+        print(file)
 
 
 def check(tag):
@@ -124,6 +147,8 @@ def main(command, *arguments):
             print(globals()[name.upper()])
         case "matrix", []:
             print(json.dumps({"include": [{"target": triple, "runner": runner} for triple, runner in RUNNERS.items()]}))
+        case "address", [_, _, _, _]:
+            move(*arguments)
         case "check", [tag]:
             wrong = list(check(tag))
             print("\n".join(wrong) if wrong else f"{tag} can be released", file=sys.stderr)

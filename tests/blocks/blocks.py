@@ -5,6 +5,7 @@ A line before a ```sh block defines how it is run:
   <!-- run -->                 this script runs it, in a folder with the files that a reader of the page has
   <!-- run: holds NAME -->     … and the files that tests/blocks/holds/NAME.sh creates
   <!-- run by STAGE -->        a stage of tests/run.sh reads this page and runs it
+  <!-- run by STAGE: WHEN -->  … in the part WHEN of the stage
   <!-- not run: REASON -->
   <!-- file: PATH -->          the block is a file; docs.py checks it
 `, ends with CODE` may precede the colon or the end. Blocks of one page run in one folder, in their order.
@@ -30,7 +31,7 @@ from typed import documents, rows
 
 ROOT = Path(__file__).resolve().parents[2]
 SHELL = re.compile(r"^(?:<!-- ((?:run|not run|file)[^\n]*?) -->\n)?```(?:sh|console|bash)\n(.*?)^```$(?:\n\n<!-- prints -->\n```text\n(.*?)^```$)?", re.M | re.S)
-MARK = re.compile(r"(?:(?P<run>run)(?:: holds (?P<holds>\w+))?|run by (?P<by>\w+)|not run: (?P<reason>\S.{10,})|file: (?P<file>\S+))(?:, ends with (?P<code>\d+))?")
+MARK = re.compile(r"(?:(?P<run>run)(?:: holds (?P<holds>\w+))?|run by (?P<by>\w+)(?:: (?P<when>\w+))?|not run: (?P<reason>\S.{10,})|file: (?P<file>\S+))(?:, ends with (?P<code>\d+))?")
 
 
 @dataclass

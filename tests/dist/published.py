@@ -2,15 +2,19 @@
 """Installs what a replay has published, with each package manager that runs here: published.py ADDRESS REGISTRY WORK
 
 ADDRESS is that of the local server and REGISTRY that of the OCI registry; WORK has the server's files. HELM, ORAS, KREW and MISE are
-the paths of these programs; npm, ruby and git are in PATH.
+the paths of these programs, and PROGRAMS is a folder with those of page.py; npm, ruby and git are in PATH. The commands of
+docs/install.md and docs/helm.md run on copies of this system.
 """
 
 import hashlib
 import json
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
+
+import page
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "dist")]
@@ -136,6 +140,28 @@ def registry(place, registry, server):
         check(place.run(oras, "resolve", "--plain-http", f"{name}:{VERSION}").strip() == digest, f"with the digest of {name}", digest)
 
 
+def commands(address, registry, work):
+    """Runs the commands with which the docs install a release. Helm's test registry has no TLS, so a wrapper adds an option."""
+    programs = Path(os.environ["PROGRAMS"])
+    (programs / "cosign").write_text((ROOT / "tests/dist/stubs/cosign").read_text())
+    (programs / "helm").write_text(f'#!/bin/sh\n[ "$1 $2" != "plugin install" ] || set -- "$@" --plain-http\nexec {os.environ["HELM"]} "$@"\n')
+    for name in ("cosign", "helm"):
+        (programs / name).chmod(0o755)
+    os.environ["REGISTRY_ADDRESS"] = registry
+    variables = [f"PIP_INDEX_URL={address}/simple/", f"npm_config_registry={address}/npm/", f"RELEASE_REPOSITORY={address}/project/khorovod"]
+    printed = {"docs/install.md": SAYS, "docs/helm.md": ""}
+    for name, expected in printed.items():
+        ran = 0
+        if name == "docs/helm.md":
+            archive = work / "jobs/release/release" / next(target.archive for target in TARGETS if target.triple.startswith(f"{platform.machine()}-unknown"))
+            subprocess.run(["tar", "-xzf", archive, "-C", programs, "--strip-components=1", "--wildcards", "*/khorovod"], check=True)
+        for block, code, output in page.run(ROOT / name, "published", platform.machine(), *variables):
+            verifies = "cosign" in block.text
+            check(code == 0 and (expected in output or verifies), f"{name}:{block.line} installs from the release", output)
+            ran += 1
+        check(ran >= (7 if name == "docs/install.md" else 2), f"{name} has commands that install a release")
+
+
 def main(address, registry_address, work):
     server = Path(work) / "server"
     place = Place(Path(work) / "user")
@@ -146,6 +172,7 @@ def main(address, registry_address, work):
     homebrew(place, address)
     registry(place, registry_address, server)
     mise(place, address)
+    commands(address, registry_address, Path(work))
     print("\n".join([*check.wrong, f"published: {check.count} checks, {len(check.wrong)} failed"]))
     return bool(check.wrong)
 

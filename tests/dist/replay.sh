@@ -14,10 +14,10 @@ echo "ok: the flake has the version and the homepage of Cargo.toml"
 # Compiles the dependencies, which the replay then uses again.
 shipped >/dev/null
 HELM=$(helm4) ORAS=$(oras) REGISTRY=$(registry) KREW=$(krew) MISE=$(mise)
-export HELM ORAS REGISTRY KREW MISE
-GNUPGHOME=$(mktemp -d)
-export GNUPGHOME
-trap 'gpgconf --kill all; rm -rf "$GNUPGHOME"' EXIT
+GNUPGHOME=$(mktemp -d) PROGRAMS=$(mktemp -d)
+export HELM ORAS REGISTRY KREW MISE GNUPGHOME PROGRAMS
+trap 'gpgconf --kill all; rm -rf "$GNUPGHOME" "$PROGRAMS"' EXIT
+tests/dist/programs.sh "$PROGRAMS"
 gpg --batch --quiet --passphrase '' --quick-generate-key 'khorovod test <test@khorovod.invalid>' rsa2048 sign never 2>/dev/null
 SIGNING_KEY=$(gpg --batch --quiet --armor --export-secret-keys)
 export SIGNING_KEY

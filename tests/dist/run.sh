@@ -8,9 +8,6 @@ dist=$(realpath "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tests/tools.sh
 . tests/tools.sh
-here=$PWD/tests/cluster
-# shellcheck source=tests/cluster/parts.sh
-. "$here/parts.sh"
 version=$(dist/project.py get version)
 host=$(host_target)
 work=$(mktemp -d)
@@ -58,15 +55,9 @@ ok "the image's root file system renders the same"
 # The blocks of the page, each on a new copy of this system.
 need podman podman && need node nodejs && need npm npm && need /usr/bin/python3 python3-venv -m ensurepip --version
 mkdir "$work/bin"
-if command -v kubectl >/dev/null; then
-    cp "$(command -v kubectl)" "$work/bin/"
-else
-    kubernetes_parts "$kubernetes" kubectl
-    cp "$tools_cache/kubernetes-$kubernetes/kubectl" "$work/bin/"
-fi
-cp "$(krew)" "$work/bin/kubectl-krew"
+tests/dist/programs.sh "$work/bin"
 # The blocks unpack an archive there.
 cp -r "$dist" "$work/dist"
-KHOROVOD_DIST=$work/dist PROGRAMS=$work/bin python3 tests/dist/page.py "$version" "$(uname -m)"
+KHOROVOD_DIST=$work/dist PROGRAMS=$work/bin python3 tests/dist/page.py "$(uname -m)"
 ok "the commands of docs/install.md"
 echo "packages: $checks checks"
