@@ -86,6 +86,7 @@ fn plans() -> Vec<Plan> {
         changed(|plan| {
             plan.spec.lifecycle.stall =
                 Some(Stall { timeout: 60, file: None, metric: None, retries: true, evidence: None });
+            plan.spec.observability.events = true;
         }),
         changed(|plan| {
             plan.spec.security.api_access = false;
