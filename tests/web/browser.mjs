@@ -85,6 +85,7 @@ async function launchFirefox() {
   const executablePath = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
   const started = await firefox.launch({ channel: "moz-firefox", executablePath });
   // Playwright sets the colour scheme of each context with a command that Firefox ESR does not have.
+  // oxlint-disable-next-line no-underscore-dangle
   const session = Object.getPrototypeOf(started._connection.toImpl(started)._browserSession);
   const { send } = session;
   session.send = async function (method, parameters) {
