@@ -55,7 +55,7 @@ fn is_for_slurm_only(row: &Row) -> bool {
 fn gpu_type(row: &Row, spec: &SpecBuilder) -> Option<String> {
     let kind = spec.get(field::SLURM_GRES)?.as_str()?.strip_prefix("gpu:")?;
     let counts = row.to.iter().any(|to| to == field::WORKERS_GPUS);
-    (counts && row.path.contains(&format!("{kind}:")) || counts && row.path.ends_with(kind)).then(|| kind.to_owned())
+    (counts && (row.path.contains(&format!("{kind}:")) || row.path.ends_with(kind))).then(|| kind.to_owned())
 }
 
 /// The note for a value that names a network interface or an RDMA device.

@@ -251,7 +251,9 @@ impl<'o> Context<'o> {
                 "the same as the default, which the job leaves out".clone_into(&mut row.note);
             }
         }
-        rows.iter_mut().for_each(|row| checks::add_note(row, &self.spec));
+        for row in &mut rows {
+            checks::add_note(row, &self.spec);
+        }
         (self.spec.text(&head), secrets, rows)
     }
 

@@ -1,5 +1,6 @@
 //! Explains problem codes, fields, values of fields and exit codes.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -248,24 +249,21 @@ pub fn derived_default(text: &str) -> (String, Option<&str>) {
 
 /// The targets that refuse a field, and those with which it has no effect: `("refused", "mpijob, jobset, if above 0")`.
 pub fn targets_without(path: &str) -> Vec<(&'static str, String)> {
-    let mut rows: Vec<(&'static str, Vec<(&str, Vec<&str>)>)> = vec![("refused", Vec::new()), ("ignored", Vec::new())];
-    for (target, exception) in crate::targets::exceptions(path) {
-        let (_, groups) = &mut rows[usize::from(!exception.is_refused)];
-        match groups.iter_mut().find(|(condition, _)| *condition == exception.condition) {
-            Some((_, targets)) => targets.push(target),
-            None => groups.push((exception.condition, vec![target])),
+    let found = crate::targets::exceptions(path);
+    let row = |label, is_refused| {
+        let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (target, exception) in found.iter().filter(|(_, exception)| exception.is_refused == is_refused) {
+            groups.entry(exception.condition).or_default().push(target);
         }
-    }
-    let text = |(condition, targets): &(&str, Vec<&str>)| {
-        let names = targets.join(", ");
-        if condition.is_empty() { names } else { format!("{names}, {condition}") }
+        let texts: Vec<String> = groups
+            .iter()
+            .map(|(condition, targets)| {
+                format!("{}, {condition}", targets.join(", ")).trim_end_matches(", ").to_owned()
+            })
+            .collect();
+        (!texts.is_empty()).then(|| (label, format!("with --target {}", texts.join("; "))))
     };
-    let rows = rows.into_iter().filter(|(_, groups)| !groups.is_empty());
-    rows.map(|(label, groups)| {
-        let groups: Vec<String> = groups.iter().map(text).collect();
-        (label, format!("with --target {}", groups.join("; ")))
-    })
-    .collect()
+    [row("refused", true), row("ignored", false)].into_iter().flatten().collect()
 }
 
 /// The types of texts and numbers with a unit, and how they are written. docs/fields.md has the same list.

@@ -12,6 +12,9 @@ use khorovod_compiler::shell::is_name;
 pub const SEES_ALL: &str = "each rank sees all GPUs of its worker: let the program use the GPU `local rank % number of visible \
                             GPUs`";
 
+/// The longest `gracePeriod`, in seconds.
+const LONGEST_GRACE: u32 = 3_600;
+
 impl Script<'_, '_, '_> {
     /// Imports options in their order. `from` is the command that they belong to, for the report.
     pub fn apply_options(&mut self, words: &[String], from: &str, span: Span) {
@@ -160,9 +163,7 @@ impl Script<'_, '_, '_> {
             return self
                 .lost(row, "spec.lifecycle.checkpoint.signal can only be SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2");
         };
-        // `gracePeriod` is at most one hour.
-        const LONGEST: u32 = 3_600;
-        let period = format_duration(seconds.clamp(1, LONGEST).into());
+        let period = format_duration(seconds.clamp(1, LONGEST_GRACE).into());
         self.context.spec.put(set::LIFECYCLE_CHECKPOINT_SIGNAL, signal, &option.as_written);
         self.context.spec.put(set::LIFECYCLE_CHECKPOINT_GRACE_PERIOD, period, &option.as_written);
         let how = match value.split_once(':') {
@@ -175,7 +176,7 @@ impl Script<'_, '_, '_> {
                  time limit"
             }
         };
-        let limit = match seconds > LONGEST {
+        let limit = match seconds > LONGEST_GRACE {
             true => format!(
                 ". spec.lifecycle.checkpoint.gracePeriod is at most 1h, so the signal comes 1h and not {seconds} s before the end"
             ),
