@@ -177,7 +177,7 @@ def main():
     os.rmdir(group)
     if said.count("launching: ") != 1 or "do not answer" in said:
         sys.exit(f"workers were lost:\n{said}")
-    if '"progress"' not in Server.annotations.get("khorovod.dev/status", ""):
+    if '"step"' not in Server.annotations.get("khorovod.dev/status", ""):
         sys.exit(f"no progress was written: {Server.annotations}\n{said}")
     sizes.sort()
     print(f"""# What a launcher uses while ranks run
