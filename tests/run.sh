@@ -258,7 +258,7 @@ web-code() { web/check.sh; }
 
 # The page's Rust: its WebAssembly modules, and that the page's TypeScript has the same types.
 web-modules() {
-    local packages=(-p khorovod-web -p khorovod-web-import -p khorovod-web-timeline -p khorovod-web-texts -p khorovod-web-keys -p khorovod-web-wire)
+    local packages=(-p khorovod-web -p khorovod-web-import -p khorovod-web-timeline -p khorovod-web-texts -p khorovod-web-keys -p khorovod-web-targets -p khorovod-web-wire)
     cargo clippy --locked --no-deps "${packages[@]}" --all-targets -- -D warnings && cargo test --locked "${packages[@]}"
 }
 

@@ -6,6 +6,7 @@ import { examples, masked, render, shown } from "./examples.mjs";
 import {
   after,
   check,
+  editor,
   fflate,
   listed,
   native,
@@ -376,6 +377,80 @@ test("the page renders for every target", async () => {
   await page.click("#tab-timeline");
   await page.click("#tab-picture");
   same(page.complaints, [], "complaints");
+  await server.close();
+});
+
+test("the code of the other targets is loaded when one is chosen", async () => {
+  const server = await serve();
+  const page = await open(server, { serviceWorkers: "block" });
+  const loaded = () =>
+    server.requests.map(({ path }) => /khorovod_web(?:_targets)?(?=_bg)/.exec(path)?.[0]).filter(Boolean);
+  await page.click("#tab-objects");
+  await after(page, () => page.selectOption("#examples", "smallest"));
+  same(loaded(), ["khorovod_web"], "before");
+  const kinds = async (of) => (await shown(of)).map((one) => /^kind: (.*)$/m.exec(one.text)?.[1]);
+  const plain = await kinds(page);
+  // Without the code, the page stays with its target and shows the reason.
+  let gone = true;
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  await page.route("**/*_targets_bg*", async (route) => {
+    if (gone) return route.abort();
+    await released;
+    return route.continue();
+  });
+  await page.selectOption("#target", "jobset");
+  await page.waitForFunction(() => document.querySelector("#toast").textContent.includes("could not be loaded"));
+  same([await page.inputValue("#target"), await kinds(page)], ["plain", plain], "without the code");
+  check(page.url().endsWith("#example=smallest&view=objects"), page.url());
+  // The last choice counts, also if the code arrives after it.
+  gone = false;
+  await page.selectOption("#target", "jobset");
+  await page.selectOption("#target", "plain");
+  await page.selectOption("#target", "volcano");
+  check(page.url().endsWith("#example=smallest&view=objects"), "the address names what is shown");
+  await after(page, async () => release());
+  check(page.url().endsWith("&target=volcano"), page.url());
+  same(
+    (await kinds(page)).filter((kind) => kind === "JobSet" || kind === "StatefulSet"),
+    [],
+    "no object of another target",
+  );
+  // Typing, the timeline and the downloads use it, too.
+  await editor(page).focus();
+  await page.keyboard.press("Control+End");
+  await after(page, () => page.keyboard.type("\n#"));
+  check(
+    (await shown(page)).some((one) => one.text.includes("batch.volcano.sh/v1alpha1")),
+    "objects after typing",
+  );
+  await page.click("#tab-apply");
+  const file = (await download(page, "Download objects")).bytes.toString();
+  check(file.includes("batch.volcano.sh/v1alpha1"), file);
+  await page.click("#tab-timeline");
+  await page.locator("#view-timeline svg").first().waitFor();
+  await page.click("#tab-objects");
+  await after(page, () => page.selectOption("#target", "plain"));
+  same(await kinds(page), plain, "back");
+  same(loaded(), ["khorovod_web", "khorovod_web_targets"], "each is loaded once");
+  same(
+    page.complaints.filter((one) => !one.includes("ERR_FAILED")),
+    [],
+    "complaints",
+  );
+  // A changed address names another example and another target.
+  await after(page, () => page.evaluate(() => (location.hash = "#example=elastic&view=objects&target=mpijob")));
+  await page.waitForFunction(() => document.querySelector("#target").value === "mpijob");
+  check((await kinds(page)).includes("MPIJob"), "an address that changed");
+  check(page.url().endsWith("#example=elastic&view=objects&target=mpijob"), page.url());
+  // An address that names another target needs one module only.
+  server.requests.length = 0;
+  const other = await open(server, { serviceWorkers: "block", hash: "#example=smallest&view=objects&target=slurm" });
+  check((await shown(other))[0].text.startsWith("#!"), "the script");
+  same(loaded(), ["khorovod_web_targets"], "an address");
+  await after(other, () => other.selectOption("#target", "plain"));
+  same(await kinds(other), plain, "plain objects");
+  same([loaded(), other.complaints], [["khorovod_web_targets"], []], "no other module");
   await server.close();
 });
 

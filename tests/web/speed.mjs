@@ -132,9 +132,16 @@ test("the page loads little before it is interactive", async () => {
 
 test("the page is small", async () => {
   const folder = join(dist, "assets");
-  // The texts are loaded after the first picture, the importers for the first import, the keys for the first download with keys, and the timeline when it is opened.
-  const sizes = { wasm: 0, keys: 0, texts: 0, importers: 0, timeline: 0, js: 0, css: 0, json: 0 };
-  const named = { _keys_bg: "keys", _texts_bg: "texts", _import_bg: "importers", _timeline_bg: "timeline" };
+  // The texts are loaded after the first picture, the importers for the first import, the keys for the first download with keys, the
+  // module with every target when another target is chosen, and the timeline when it is opened.
+  const sizes = { wasm: 0, keys: 0, texts: 0, targets: 0, importers: 0, timeline: 0, js: 0, css: 0, json: 0 };
+  const named = {
+    _keys_bg: "keys",
+    _texts_bg: "texts",
+    _targets_bg: "targets",
+    _import_bg: "importers",
+    _timeline_bg: "timeline",
+  };
   for (const file of readdirSync(folder)) {
     const packed = packedSize(join(folder, file));
     const module = Object.keys(named).find((part) => file.includes(part));

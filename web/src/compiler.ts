@@ -51,7 +51,7 @@ export class Compiler {
   private last = { length: 0, took: Infinity };
 
   constructor(
-    private readonly module: WebAssembly.Module,
+    private module: WebAssembly.Module,
     target: string,
     private readonly onPreview: OnPreview,
     private readonly onFailure: (error: Error) => void,
@@ -60,11 +60,17 @@ export class Compiler {
     this.worker = this.startWorker();
   }
 
-  /** Sets the target that jobs are rendered for, in all further calls. */
-  setTarget(target: string) {
+  /** Sets the target that jobs are rendered for, in all further calls, which use another module if one is given. */
+  setTarget(target: string, module = this.module) {
     this.currentTarget = target;
+    if (module !== this.module) {
+      this.module = module;
+      if (this.ownMemory) this.loadHere();
+      // The new worker gets the target when it starts.
+      this.restartWorker();
+      return;
+    }
     if (this.ownMemory) set_target(target);
-    // A worker that is replaced gets the target when it starts.
     this.ask({ name: "target", target }).answer.catch(() => undefined);
   }
 

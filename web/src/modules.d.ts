@@ -1,4 +1,4 @@
-// The exports of the WebAssembly modules in ../wasm, ../import, ../timeline, ../texts and ../keys, so that the sources can be checked before the modules are
+// The exports of the WebAssembly modules in ../wasm (and ../targets), ../import, ../timeline, ../texts and ../keys, so that the sources can be checked before the modules are
 // built. Once web/pkg/ exists, TypeScript uses the declarations there instead.
 
 declare module "*/pkg/khorovod_web.js" {

@@ -1,6 +1,7 @@
 // The page: each change of the spec goes to the compiler, and the views show what it returns.
 import schemaFile from "../../schema/training-job.v1alpha1.schema.json?url";
 import moduleFile from "../pkg/khorovod_web_bg.wasm?url";
+import targetsModuleFile from "../pkg/khorovod_web_targets_bg.wasm?url";
 import type { Apply } from "./apply";
 import { bookAddress, bookLink } from "./book";
 import { asError, type Compiled, Compiler } from "./compiler";
@@ -82,6 +83,7 @@ export class Page {
   private readonly loadApply = once(() => this.makeApply());
   private readonly importDialog = once(() => this.makeImportDialog());
   private readonly loadWhatIf = once(() => this.makeWhatIf());
+  private readonly targetsModule = once(() => compileModule(targetsModuleFile));
   private whatIf: WhatIf | undefined;
   private shownTimeline: TimelineView | undefined;
   private objects: Objects | undefined;
@@ -208,7 +210,7 @@ export class Page {
     this.listen();
     this.showPane("spec");
     this.openLinkedEvent();
-    this.useTarget(decodePermalink(location.hash).target);
+    this.report(this.useTarget(decodePermalink(location.hash).target));
     this.openView(VIEWS.find((view) => view === decodePermalink(location.hash).view) ?? "picture");
     const linked = await this.specOfLink();
     if (linked === undefined || this.drafts.isOpened(linked)) this.editor.load(this.drafts.restore() ?? smallest);
@@ -228,9 +230,10 @@ export class Page {
   }
 
   private async loadCompiler() {
+    const { target, module } = await this.firstModule();
     const compiler = new Compiler(
-      await compileModule(),
-      this.target,
+      module,
+      target,
       (spec, preview, compiled) => this.showPreview(spec, preview, compiled),
       (error) => this.fail("The preview stopped: ", error.message),
     );
@@ -248,6 +251,15 @@ export class Page {
     this.base = undefined;
     this.hasScripts = true;
     compiler.preview(this.editor.text);
+  }
+
+  /** The module for the target, which the user may change until it is loaded. */
+  private async firstModule() {
+    for (;;) {
+      const { target } = this;
+      const module = await (target === PLAIN ? compileModule(moduleFile) : this.targetsModule());
+      if (target === this.target) return { target, module };
+    }
   }
 
   /** Loads what the editor needs besides editing. */
@@ -287,16 +299,34 @@ export class Page {
     history.replaceState(null, "", encodePermalink(name, this.view, "", this.target));
   }
 
-  /** Renders for the target with this name; the name of an address may be unknown. */
-  private useTarget(name = PLAIN) {
+  /** Renders for the target with this name, once its module is loaded; the name of an address may be unknown. */
+  private async useTarget(name = PLAIN) {
     const target = TARGETS.some(([known]) => known === name) ? name : PLAIN;
-    byId("target", HTMLSelectElement).value = target;
+    const chosen = byId("target", HTMLSelectElement);
+    chosen.value = target;
+    let module: WebAssembly.Module | undefined;
+    // The module of the other targets also has the plain one.
+    if (this.compiler && target !== PLAIN) {
+      try {
+        module = await this.targetsModule();
+      } catch (error) {
+        if (chosen.value === target) chosen.value = this.target;
+        throw new Error(`The code for this target could not be loaded: ${asError(error).message}`, { cause: error });
+      }
+      // Another target was chosen meanwhile.
+      if (chosen.value !== target) return;
+    }
     if (target === this.target) return;
     this.target = target;
-    this.compiler?.setTarget(target);
+    this.compiler?.setTarget(target, module);
     // The objects of two targets have little in common.
     this.base = undefined;
     this.compiler?.preview(this.editor.text);
+  }
+
+  /** Renders for another target, and puts it into the address. */
+  private chooseTarget(name?: string) {
+    this.report(this.useTarget(name).then(() => this.nameView()));
   }
 
   /** Opens a file of the user: a spec, or another text, which the page offers to import. */
@@ -639,10 +669,7 @@ export class Page {
     });
     const target = byId("target", HTMLSelectElement);
     target.append(...TARGETS.map(([value, label]) => h("option", { value }, label)));
-    target.addEventListener("change", () => {
-      this.useTarget(target.value);
-      this.nameView();
-    });
+    target.addEventListener("change", () => this.chooseTarget(target.value));
     this.listenForDrafts();
     this.listenForFiles();
     const links = bookAddress("docs/start.html") === undefined ? [] : bookLink("docs/start.html", "Docs");
@@ -669,7 +696,7 @@ export class Page {
     const spec = await this.specOfLink();
     const view = VIEWS.find((one) => one === decodePermalink(location.hash).view);
     this.openLinkedEvent();
-    if (spec !== undefined) this.useTarget(decodePermalink(location.hash).target);
+    if (spec !== undefined) this.chooseTarget(decodePermalink(location.hash).target);
     if (view) this.openView(view);
     if (spec !== undefined && spec !== this.editor.text) this.openLinked(spec);
     else if (spec !== undefined && decodePermalink(location.hash).example === undefined) clearAddress();
@@ -821,9 +848,9 @@ function clearAddress() {
   if (location.hash) history.replaceState(null, "", location.pathname + location.search);
 }
 
-async function compileModule(): Promise<WebAssembly.Module> {
-  const response = await fetch(moduleFile);
-  if (!response.ok) throw new Error(`${moduleFile}: ${response.status}`);
+async function compileModule(file: string): Promise<WebAssembly.Module> {
+  const response = await fetch(file);
+  if (!response.ok) throw new Error(`${file}: ${response.status}`);
   // Streaming needs the right content type, which not every server sends.
   const streams = response.headers.get("Content-Type")?.startsWith("application/wasm");
   return streams ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());

@@ -55,12 +55,24 @@ fn known_keys(_: &[u8; 32], namespace: &str, name: &str) -> [String; 4] {
     })
 }
 
-/// Sets the target of all further calls, by the name that `--target` takes. Returns whether there is such a target.
+/// Sets the target of all further calls, by the name that `--target` takes. Returns whether the module has this target: without
+/// the feature `targets` it only has the default.
 #[wasm_bindgen]
 pub fn set_target(name: &str) -> bool {
-    let target = name.parse().ok();
+    let target = target_named(name);
     TARGET.set(target);
     target.is_some()
+}
+
+#[cfg(feature = "targets")]
+fn target_named(name: &str) -> Option<&'static dyn Target> {
+    name.parse().ok()
+}
+
+/// Does not use the list of targets, which would link all of them.
+#[cfg(not(feature = "targets"))]
+fn target_named(name: &str) -> Option<&'static dyn Target> {
+    Some(Inputs::default().target).filter(|target| target.name() == name)
 }
 
 /// Takes the texts of the scripts of pods, which are the result of the function `scripts` of `khorovod-web-texts`. Before this
@@ -287,6 +299,8 @@ mod tests {
         assert_eq!((&preview["compiled"], rendered.as_str()), (&Value::Null, ""));
     }
 
+    // Only other targets have notes about this spec.
+    #[cfg(feature = "targets")]
     #[test]
     fn notes_come_after_warnings() {
         let spec = text(JOB.replace("'a:1'", "a").replace("spec: {", "spec: {placement: {pack: rack}, "));
@@ -301,6 +315,17 @@ mod tests {
         );
     }
 
+    #[cfg(not(feature = "targets"))]
+    #[test]
+    fn the_other_targets_are_left_out() {
+        assert!(set_target("plain"));
+        for target in khorovod::targets::ALL.iter().map(|target| target.name()).filter(|name| *name != "plain") {
+            assert!(!set_target(target), "{target}");
+        }
+        assert_eq!(parsed(JOB).0["compiled"]["documents"].as_array().unwrap().len(), 10, "the default");
+    }
+
+    #[cfg(feature = "targets")]
     #[test]
     fn each_target_renders_its_objects() {
         for (target, last) in [
