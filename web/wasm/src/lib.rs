@@ -72,7 +72,7 @@ fn target_named(name: &str) -> Option<&'static dyn Target> {
 /// Does not use the list of targets, which would link all of them.
 #[cfg(not(feature = "targets"))]
 fn target_named(name: &str) -> Option<&'static dyn Target> {
-    Some(Inputs::default().target).filter(|target| target.name() == name)
+    Some(khorovod::targets::PLAIN).filter(|target| target.name() == name)
 }
 
 /// Takes the texts of the scripts of pods, which are the result of the function `scripts` of `khorovod-web-texts`. Before this
