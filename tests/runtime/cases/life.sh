@@ -87,8 +87,9 @@ case_releases_after_sigterm() {
 
 # Kueue preempts the job: it suspends the Job, and resumes it later. This costs no retry.
 case_suspended_and_resumed() {
+  # mpirun ends all ranks when the first exits with an error, so each waits after it has saved.
   local count=1
-  train 'trap "echo saved \$OMPI_COMM_WORLD_RANK; exit 1" USR1; echo up $OMPI_COMM_WORLD_RANK; while :; do sleep 0.2; done' \
+  train 'trap "echo saved \$OMPI_COMM_WORLD_RANK; sleep 2; exit 1" USR1; echo up $OMPI_COMM_WORLD_RANK; while :; do sleep 0.2; done' \
     'launcher: {kind: mpirun, runsIn: firstWorker}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}, retries: 0}'
   wait_for 0 ":up 3" || return
   kube PATCH "$batch/jobs/$job-$run" '{"spec":{"suspend":true}}' >/dev/null
