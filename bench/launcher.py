@@ -183,8 +183,8 @@ def main():
     print(f"""# What a launcher uses while ranks run
 
 `bench/launcher.sh {WORKERS} {SECONDS} >bench/launcher.md` runs the launcher of a job of {WORKERS} workers, which only answer
-its probes, with an `mpirun` that prints a step every ten seconds. `lifecycle.stall` and `observability.progress` are set. The launcher wrote its status and progress
-to an API server {Server.writes} times.
+its probes, with an `mpirun` that prints a step every ten seconds. `lifecycle.stall` and `observability.progress` are set. The
+launcher wrote its status and progress to an API server {Server.writes} times.
 
 | | |
 |---|---|
