@@ -141,3 +141,22 @@ memory() {
   nsenter --target "$(<"$work/pods/$1/pid")" --mount --pid --root bash -c 'cat /proc/[0-9]*/smaps_rollup' 2>/dev/null |
     awk '/^Pss:/ { sum += $2 } END { print sum + 0 }'
 }
+
+# trains_while_the_api_server_hangs LOG TEXT [LINE...]: waits for a text of a log, and then the API server hangs while a worker is lost.
+# The launcher notices it as soon as ever, and the second attempt trains.
+# shellcheck disable=SC2016 # the ranks expand it
+trains_while_the_api_server_hangs() {
+  local since
+  train 'again=/tmp/again-$OMPI_COMM_WORLD_RANK; if [[ -e $again ]]; then sleep 15; exit; fi; touch $again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' \
+    'lifecycle: {retries: 1}' "${@:3}"
+  wait_for launcher ":up 3" || return
+  wait_for "$1" "$2"
+  touch "$work/hangs"
+  since=$SECONDS
+  kill_pod worker-1
+  wait_for launcher "attempt 1 of 2 failed" 20
+  lasted 10 "$since" "failing"
+  sleep 12
+  rm "$work/hangs"
+  expect 0 trained
+}

@@ -39,19 +39,7 @@ case_events_of_a_hang() {
 # The API server hangs: the launcher does not wait for it, and the events arrive once it answers.
 takes_a_minute events_never_delay
 case_events_never_delay() {
-  local since
-  train 'again=/tmp/again-$OMPI_COMM_WORLD_RANK; if [[ -e $again ]]; then sleep 15; exit; fi; touch $again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' \
-    'lifecycle: {retries: 1}' 'observability: {events: true}'
-  wait_for launcher ":up 3" || return
-  wait_for posted "AttemptStarted"
-  touch "$work/hangs"
-  since=$SECONDS
-  kill_pod worker-1
-  wait_for launcher "attempt 1 of 2 failed" 20
-  lasted 10 "$since" "failing"
-  sleep 12
-  rm "$work/hangs"
-  expect 0 trained
+  trains_while_the_api_server_hangs posted AttemptStarted 'observability: {events: true}' || return
   [[ $(grep -c AttemptStarted "$work/posted.log") == 2 ]] || fail "the events are: $(<"$work/posted.log")"
   logged posted "Warning WorkerLost: lost $job-$run-worker-1" "Normal Trained: trained"
 }

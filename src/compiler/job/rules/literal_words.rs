@@ -5,6 +5,7 @@ use crate::job::declare::EnvValue;
 use crate::job::declare::scalars::{latin, shell_variable};
 use crate::job::types::spec::{LauncherKind, Mpi, Spec};
 use crate::problem::{Problem, Span, codes};
+use crate::shell::base;
 use crate::yaml::flow::quoted;
 use crate::yaml::{Kind, Node};
 
@@ -54,8 +55,7 @@ fn ignored_args(command: &Node, args: &Node) -> Option<Problem> {
         Kind::List(items) => {
             let words = texts(items);
             let [(_, program), (_, option), (_, script), ..] = words.as_slice() else { return None };
-            let is_shell = SHELLS.contains(&program.rsplit('/').next().unwrap_or(program));
-            (is_shell && option.starts_with('-') && option.ends_with('c')).then_some(*script)?
+            (is_shell(program) && option.starts_with('-') && option.ends_with('c')).then_some(*script)?
         }
         Kind::Map(_) => return None,
     };
@@ -70,6 +70,11 @@ fn ignored_args(command: &Node, args: &Node) -> Option<Problem> {
 const OPERATORS: &[&str] = &["&&", "||", "|", ";", "&", ">", ">>", "<", "2>", "2>&1", "&>"];
 /// Shells, which interpret the words that follow.
 const SHELLS: &[&str] = &["bash", "sh", "dash", "zsh", "ksh", "ash"];
+
+/// Whether a program is a shell.
+fn is_shell(program: &str) -> bool {
+    SHELLS.contains(&base(program))
+}
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(spec) = case.document.get("spec") else { return };
@@ -112,9 +117,9 @@ fn command(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) {
             let Some((_, program)) = words.first() else { return };
             // If not all items are texts, the list cannot be written as one text.
             let whole = words.len() == items.len();
-            let python = program.rsplit('/').next().is_some_and(|name| name.starts_with("python"));
+            let python = base(program).starts_with("python");
             // The shell may be preceded by `env`, `numactl` or a container runtime.
-            let shell = words.iter().any(|(_, word)| SHELLS.contains(&word.rsplit('/').next().unwrap_or(word)));
+            let shell = words.iter().any(|(_, word)| is_shell(word));
             problems.extend(
                 report_split_script(&words)
                     .or_else(|| no_script(&words))
@@ -321,7 +326,7 @@ fn not_waited_for(span: Span, text: &str) -> Option<Problem> {
 
 /// Reports a script for `bash -c` that is split into words: `[bash, -c, python, train.py]`.
 fn report_split_script(words: &[(&Node, &str)]) -> Option<Problem> {
-    let at = words.iter().position(|(_, word)| SHELLS.contains(&word.rsplit('/').next().unwrap_or(word)))?;
+    let at = words.iter().position(|(_, word)| is_shell(word))?;
     let [(_, flag), (script, first), (_, more), ..] = words.get(at + 1..)? else { return None };
     let cut = ["-c", "-lc", "-ec"].contains(flag) && !first.contains(char::is_whitespace) && !first.contains('$');
     let message = format!("the shell runs only `{first}`: `{more}` is not part of its script");
@@ -332,9 +337,8 @@ fn report_split_script(words: &[(&Node, &str)]) -> Option<Problem> {
 /// Reports `[sh, -c]` without a script.
 fn no_script(words: &[(&Node, &str)]) -> Option<Problem> {
     let [.., (_, shell), (item, option)] = words else { return None };
-    let is_shell = SHELLS.contains(&shell.rsplit('/').next().unwrap_or(shell));
     let message = format!("`{shell} {option}` needs a script, and no word follows");
-    (is_shell && ["-c", "-lc", "-ec"].contains(option)).then(|| {
+    (is_shell(shell) && ["-c", "-lc", "-ec"].contains(option)).then(|| {
         Problem::new(&LITERAL_WORD, item.span, message)
             .hint("write the command as a string, without the shell: it runs under `bash -c`")
     })
@@ -343,10 +347,9 @@ fn no_script(words: &[(&Node, &str)]) -> Option<Problem> {
 /// Reports a script for a shell without `-c`, which the shell takes as the name of a file: `[bash, "a.sh; exit 0"]`.
 fn without_c(words: &[(&Node, &str)]) -> Option<Problem> {
     let [(_, shell), (item, script), ..] = words else { return None };
-    let is_shell = SHELLS.contains(&shell.rsplit('/').next().unwrap_or(shell));
     let is_script = !script.starts_with('-') && script.contains([';', '|', '&', '\n']);
     let message = format!("`{shell}` takes `{script}` as the name of a file, because `-c` does not precede it");
-    (is_shell && is_script).then(|| {
+    (is_shell(shell) && is_script).then(|| {
         Problem::new(&LITERAL_WORD, item.span, message)
             .hint("write the command as a string, without the shell: it runs under `bash -c`")
     })

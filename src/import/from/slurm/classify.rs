@@ -181,7 +181,7 @@ fn simple(text: &str) -> Kind {
         return Kind::Assign(assigned.iter().filter_map(pair).collect());
     };
     let name = |at: usize| rest.get(at).map_or("", |word| word.text.as_str());
-    let program = name(0).rsplit('/').next().unwrap_or_default();
+    let program = shell::base(name(0));
     let from = |at: usize| rest.get(at).map_or("", |word| &text[word.place.start..]);
     match (program, name(1)) {
         ("export", flag) if flag.starts_with('-') => Kind::Other,

@@ -16,7 +16,7 @@ fn read(text: &str) -> Option<(&str, &str, Vec<&str>)> {
     if program.ends_with("/env") {
         program = words.find(|word| *word != "-S" && !word.contains('='))?;
     }
-    Some((line, program.rsplit('/').next().unwrap_or(program), words.collect()))
+    Some((line, khorovod_compiler::shell::base(program), words.collect()))
 }
 
 /// Refuses a script for another shell. Returns whether the script is accepted.
