@@ -107,7 +107,7 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
         files.push(generated("hostfile", hostfile.clone()));
     }
     files.extend(scripts![scripts, "sshd_config", "ssh_config"]);
-    files.extend(scripts![scripts, "worker.sh", "sshd.sh", "session.sh", "sweep.sh"]);
+    files.extend(scripts![scripts, "worker.sh", "sshd.sh", "session.sh", "daemons.sh", "sweep.sh"]);
     files.extend(scripts![scripts, "launcher.sh", "ssh", "hosts.sh", "probe.sh", "wait.sh"]);
     match plan.spec.launcher.kind {
         LauncherKind::Mpirun => {

@@ -132,6 +132,9 @@ inside_pod() {
     --regid "$(stat -c %g "/proc/$pid")" --clear-groups --no-new-privs env -i "${environment[@]}" "${@:2}"
 }
 
+# parent_of POD NAME: prints the process id, in the pod, of the parent of its oldest process with this name.
+parent_of() { inside_pod "$1" sh -c 'ps -o ppid= -p "$(pgrep -o -x "$0")"' "$2" | tr -d ' '; }
+
 # A training whose ranks log `up 3` when they have started.
 # shellcheck disable=SC2016 # for the ranks
 endless='echo up $OMPI_COMM_WORLD_RANK; sleep 300'

@@ -40,6 +40,7 @@ table![
     "check.sh",
     "collect.py",
     "common.sh",
+    "daemons.sh",
     "discover.sh",
     "elastic.sh",
     "events.sh",

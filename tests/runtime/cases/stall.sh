@@ -187,6 +187,20 @@ END'
   train 'exec python3 /usr/local/lib/hang.py' 'launcher: torchrun' "$shared" \
     'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}' 'lifecycle: {stall: {timeout: 20s}, retries: 2}'
   expect 0 "  3 ranks in all_reduce (hang.py:16)" "  rank 2 in read_batch (hang.py:9) on $job-$run-1" "step 4" "trained"
+  # The attempt after the stall must not end because the other agent, which notices the stall a little later, joins again.
+  ! grep -q "attempt 2 of 3 failed" "$work/0.log" || fail "a second attempt failed"
+}
+
+# As above, but no rank waits in a collective whose end it would notice, and the ranks of index 1 end slowly.
+takes_a_minute stall_that_no_rank_notices
+case_stall_that_no_rank_notices() {
+  /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
+  train 'if [[ -e /out/hung-$RANK ]]; then echo again $RANK; sleep 20; exit; fi
+    touch /out/hung-$RANK; trap "sleep 4; exit 1" TERM; echo up $RANK; sleep 1000 & wait' 'launcher: torchrun' "$shared" \
+    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}' 'lifecycle: {stall: {timeout: 25s}, retries: 2}'
+  expect 0 "no output for" "again 0" trained
+  ! grep -q "attempt 2 of 3 failed" "$work/0.log" || fail "a second attempt failed"
+  logged 1 "again 2"
 }
 
 # hang EXAMPLE LINE...: runs an example with a program in which rank 1 waits in read_batch.

@@ -137,3 +137,29 @@ case_tree_loses_an_mpi_daemon() {
   expect 0 trained
   released
 }
+
+prepare_tree_loses_an_mpi_daemon_of_open_mpi_5() { make_images openmpi5; }
+case_tree_loses_an_mpi_daemon_of_open_mpi_5() {
+  use_image openmpi5
+  tree_job 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 1}'
+  wait_for launcher "up 4" || return
+  inside_pod worker-3 pkill -KILL -x prted
+  expect 0 "attempt 1 of 2 failed: a daemon of MPI ended before the ranks did" trained
+  released
+}
+
+# On a busy host, mpirun ends before the host has noticed the end of its daemon.
+prepare_tree_loses_an_mpi_daemon_on_a_busy_host() { make_images openmpi5; }
+case_tree_loses_an_mpi_daemon_on_a_busy_host() {
+  local busy
+  use_image openmpi5
+  tree_job 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 1}'
+  wait_for launcher "up 4" || return
+  busy=$(parent_of worker-3 prted)
+  inside_pod worker-3 kill -STOP "$busy"
+  inside_pod worker-3 pkill -n -KILL -x prted
+  sleep 3
+  inside_pod worker-3 kill -CONT "$busy"
+  expect 0 "attempt 1 of 2 failed: a daemon of MPI ended before the ranks did" trained
+  released
+}

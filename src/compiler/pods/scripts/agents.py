@@ -86,9 +86,13 @@ class Server:
 
     async def serve(self, reader, writer):
         words = await read_line(reader)
-        if not words or len(words) != 2:
+        if not words or len(words) != 3:
             return writer.close()
-        index, name = words
+        index, name, known = words
+        if known not in ("-", MYSELF):
+            # This agent still watches the last attempt, which it will end now. It does not belong to this one.
+            send(writer, MYSELF)
+            return writer.close()
         agent = self.agents.setdefault(index, Agent(name))
         if agent.name != name and not agent.ended and LAUNCHER != "elastic":
             # Another process of the same agent: the ranks of the first have ended.
@@ -164,7 +168,7 @@ class Client:
         end("lost", 0)
 
     async def follow(self, reader):
-        send(self.writer, INDEX, MYSELF)
+        send(self.writer, INDEX, MYSELF, self.server or "-")
         words = await read_line(reader)
         if not words:
             return

@@ -114,12 +114,24 @@ watch_workers() {
   done
 }
 
-# Whether all hosts are the same as at the start of the attempt. If not, fills `gone`. Waits ten seconds for hosts that do not answer,
-# and longer if these are more than half of the hosts, because the network of the launcher has then probably failed.
+# Whether all hosts are the same as at the start of the attempt, and no daemon of Open MPI 5 was killed on them. If not, fills `gone`.
+# Waits ten seconds for hosts that do not answer, and longer if these are more than half of the hosts, because the network of the
+# launcher has then probably failed.
 all_stayed() {
-  local since=$SECONDS allowed
+  local since=$SECONDS allowed host
+  local -a asked=()
   local -A missing_since=()
   allowed=$(limit wait-timeout 1800)
+  # The worker of a killed daemon exits, but maybe later than mpirun.
+  if [[ -e $generated/tree-code ]]; then
+    ! lost_daemon || return 1
+  else
+    for host in "${hosts[@]}"; do [[ ${answers[$host]:-} != openmpi-5.* ]] || asked+=("$host"); done
+    ((${#asked[@]} == 0)) || mapfile -t gone < <(
+      on_hosts 10 "/bin/bash $scripts/daemons.sh {}" "${asked[@]}" | grep -Fx "$(printf '%s\n' "${asked[@]}")"
+    )
+  fi
+  ((${#gone[@]} == 0)) || return 1
   while
     find_gone
     ((${#missing[@]} && (SECONDS - since < 10 || 2 * ${#missing[@]} > ${#hosts[@]} && SECONDS - since < allowed)))
@@ -251,6 +263,7 @@ attempt() {
   if ((code == 197)); then finish 42 "the ranks do not match the spec; see a rank's line above"; fi
   explain_ipv6 "$code"
   failure="training ended with code $code"
+  ((code)) || ((${#gone[@]})) || failure="a daemon of MPI ended before the ranks did"
   [[ ! -s $generated/stalled ]] || failure+=", after $(<"$generated/stalled")"
   if ((${#gone[@]})); then
     printf '%s\n' "${gone[@]}" >"$generated/lost"

@@ -46,13 +46,18 @@ if [[ -n ${SSH_TTY:-} ]]; then exec env "${environment[@]}" /bin/bash -c "$comma
 set -m # one process group each
 exec 3>&2 2>/dev/null # or bash reports to the caller how they ended
 # A daemon of Open MPI would leave its session, and Open MPI 5 reports success if its daemon is killed. Here the daemon stays a child
-# of this script, and if it is killed, the worker exits, too (worker.sh).
+# of this script, and if it is killed, the worker exits, too (worker.sh). Until the end of the daemon there is the file `daemon-$$.runs`,
+# unless sweep.sh ends it.
 if [[ $command == *ted\ *--daemonize* ]]; then
-  output=/horovod/generated/daemon-$$
+  output=/horovod/generated/daemon-$$ runs=/horovod/generated/daemon-$$.runs
+  : >"$runs"
   (
     env "${environment[@]}" /bin/bash -c "${command/ --daemonize/}"
     code=$?
-    [[ $code != 13[4-9] ]] || kill -USR1 "$(head -n 1 /horovod/generated/own)"
+    # A daemon of Open MPI 5 is two processes. The first exits with 255 if the second is killed.
+    [[ $code != 13[4-9] && $code != 255 || ! -e $runs ]] || : >/horovod/generated/daemon-killed
+    [[ $code != 13[4-9] || ! -e $runs ]] || kill -USR1 "$(head -n 1 /horovod/generated/own)"
+    rm -f "$runs"
     exit "$code"
   ) </dev/null >"$output" 2>&1 3>&- &
   daemon=$!

@@ -16,6 +16,7 @@ if (($#)); then
   exit 0
 fi
 
+rm -f /horovod/generated/daemon-*
 mapfile -t own </horovod/generated/own
 declare -A parent=()
 for folder in /proc/[0-9]*; do

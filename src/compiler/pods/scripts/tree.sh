@@ -8,7 +8,7 @@ tree_radix=${tree_radix:-32}
 # support for Slurm ignores it and uses ssh. After a launch that failed because of the tree, the next attempts do not use it.
 use_tree() {
   uses_tree=''
-  rm -f "$generated/bin/srun" "$generated/tree-errors"
+  rm -f "$generated/bin/srun" "$generated/tree-errors" "$generated/tree-code"
   tree_environment unset
   if ((${#hosts[@]} < tree_from)) || [[ -e $generated/tree-failed ]]; then return; fi
   # Each mpirun keeps a connection for each host.
@@ -17,6 +17,16 @@ use_tree() {
   tree_environment export
   uses_tree=yes
   log "the launch uses a tree of ssh sessions"
+}
+
+# Whether srun reports that a daemon of the attempt was killed. Open MPI 5 exits with 0 even then, but its other daemons do not. srun writes
+# its exit code to the file `tree-code`, which is empty until then; waits at most ten seconds for it.
+lost_daemon() {
+  local tries=0 code
+  [[ -e $generated/tree-code ]] || return 1
+  while [[ ! -s $generated/tree-code ]] && ((tries++ < 50)); do pause 0.2; done
+  code=$(<"$generated/tree-code")
+  [[ -n $code && $code != 0 && $code != 78 ]]
 }
 
 # tree_environment export|unset: the variables that choose srun. Those of the user stay.
@@ -78,10 +88,12 @@ end_started() {
   done 2>/dev/null
 }
 
-# watch_process PID: fails once a process has ended. It starts no process, because it runs as long as the training.
+# watch_process PID [SECONDS]: returns 78 a few seconds after a process has ended. It starts no process, because it runs as long as the
+# training.
 watch_process() {
   local quiet
   mkfifo "$generated/watch-$BASHPID" && exec {quiet}<>"$generated/watch-$BASHPID" && rm "$generated/watch-$BASHPID"
   while [[ -e /proc/$1 ]]; do read -r -t 2 -u "$quiet"; done
-  return 1
+  read -r -t "${2:-0.1}" -u "$quiet"
+  return 78
 }

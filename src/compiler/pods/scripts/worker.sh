@@ -39,6 +39,8 @@ if watches; then
   guard=$!
 fi
 
+# This container may have started again.
+rm -f "$generated"/daemon-*
 download && start_sshd || exit 1
 trap leave TERM INT
 trap 'kill "$sshd" "${guard:-$sshd}"; terminate_message "an MPI daemon was killed on this worker, so the worker exits"; exit 1' USR1
