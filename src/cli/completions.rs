@@ -29,8 +29,8 @@ pub struct Args {
     words: Option<Vec<String>>,
 }
 
-/// The functions that are added to clap's scripts. Each first asks khorovod for names. If it gets none, clap's function
-/// completes options, commands and files.
+/// The functions that are added to clap's scripts. Each function first asks khorovod for names. If khorovod returns no
+/// names, clap's function completes options, commands and files.
 const BASH: &str = r#"
 _khorovod_names() {
     local IFS=$'\n' cur=${COMP_WORDS[COMP_CWORD]} names
@@ -102,9 +102,9 @@ enum CompletionKind {
     Contexts,
 }
 
-/// Reads the words of a command line that follow the name of the program. If a name of a job, namespace
-/// or context belongs at the end of the line, returns its kind, and the options for kubectl that the words before it
-/// contain.
+/// Reads the words of a command line after the name of the program. If the last word is the beginning of the name of a job,
+/// a namespace or a context, returns which of the three it is. Also returns the options for kubectl among the earlier words,
+/// such as `--context`.
 fn completion_kind(words: &[String]) -> Option<(CompletionKind, Vec<String>)> {
     // Bash splits words at `=`.
     let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "=").collect();

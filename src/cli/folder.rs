@@ -76,7 +76,7 @@ fn fill(folder: &Path, files: &[File]) -> io::Result<()> {
     for file in files {
         let path = folder.join(&file.path);
         fs::create_dir_all(parent(&path))?;
-        // Until it is renamed, the folder is inside a temporary one that other users cannot enter.
+        // The new folder is inside a temporary folder that other users cannot enter, until it is renamed.
         fs::write(&path, &file.text)?;
         if file.private {
             mode::make_private(&path)?;

@@ -29,7 +29,7 @@ use super::seed::fresh;
 use super::show::Screen;
 use super::{Failure, Outcome, input, output, render};
 
-/// How many random networks are tried, because another run on this machine may use the same one.
+/// How many random networks are tried. Another run on this machine may already use the first one.
 const TRIES: usize = 8;
 
 // How a job runs on this machine.
@@ -243,8 +243,8 @@ fn check(job: &Job, objects: &[Value], report: &Report) -> Outcome {
         _ => "",
     };
     let is_here = |name: &str| match name.contains('/') {
-        // A program with a path may be in a volume of the job, which is not searched. So a path in a volume counts as
-        // found.
+        // A command may name its program by a path in a volume of the job. Volumes are not searched, so such a program
+        // counts as found.
         true => {
             job.pods
                 .iter()

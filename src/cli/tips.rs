@@ -31,7 +31,7 @@ pub fn with_tip(mut error: clap::Error) -> clap::Error {
     if let Some(tip) = tip {
         // `schema` is similar to `scale`, but has another purpose.
         error.remove(ContextKind::SuggestedSubcommand);
-        // It replaces clap's advice to write `--` before the option, which would make it a file name.
+        // The tip replaces clap's advice to write `--` before the option. With `--`, the option would become a file name.
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error

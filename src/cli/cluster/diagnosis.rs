@@ -296,7 +296,8 @@ fn is_device(resource: &str) -> bool {
     resource.contains('/') && !OTHERS.iter().any(|prefix| resource.starts_with(prefix))
 }
 
-/// A duration for people. From two minutes on it has no seconds, because they change at each look.
+/// A duration as text for people. A duration of two minutes or more is shown without seconds, because the seconds would
+/// differ each time the state is printed.
 pub fn duration(seconds: i64) -> String {
     let seconds = u64::try_from(seconds).unwrap_or_default();
     timeline::duration(if seconds < 120 { seconds } else { seconds - seconds % 60 })

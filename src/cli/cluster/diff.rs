@@ -115,13 +115,13 @@ pub fn changes(
         screen.problems([&problems]);
         Failure::Problems
     })?;
-    // The new text may have further jobs, which the old spec does not have.
+    // The new text may contain further jobs. Leave out their changes.
     let found: Vec<_> = found.into_iter().filter(|change| change.job == job.name).collect();
     Ok(show::changes(&found))
 }
 
-/// The change of a job that the cluster has for another target. Without `--target` it is an error, because the user may
-/// have forgotten the option. To change the target, the user must write it on the command line.
+/// Describes the change of a job to another target than the one it has in the cluster. Without `--target`, this is an error,
+/// because the user may have forgotten the option.
 fn moved(job: &Job, current: &str, settings: &input::Settings) -> Result<String, Failure> {
     let name = &job.name;
     match settings.given_target {

@@ -155,7 +155,7 @@ impl Kubectl {
         Ok(Answer { is_success: status.success(), stdout, stderr })
     }
 
-    /// Like [`call`](Self::call). A failure of kubectl is a failure of the command.
+    /// Like [`call`](Self::call), but if kubectl fails, the result is an error.
     pub fn demand(&self, args: &[&str], input: Option<&str>, screen: &Screen) -> Result<String, Failure> {
         let answer = self.call(args, input, screen)?;
         if answer.is_success { Ok(answer.stdout) } else { Err(explain(&answer.stderr)) }

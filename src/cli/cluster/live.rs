@@ -123,7 +123,7 @@ fn colour(phase: Phase) -> &'static str {
     }
 }
 
-/// A bar and a space, for a fact that is a share of a whole. Empty for other facts.
+/// A progress bar and a space, for a fact that is a part of a total, such as 3 of 8 workers. Empty for other facts.
 fn bar(state: &State, fact: &str, width: usize) -> String {
     let share = match fact {
         "workers" => Some((u64::from(state.workers.ready), u64::from(state.workers.wanted))),
@@ -311,7 +311,7 @@ mod tests {
         // In a large terminal, the text is complete.
         let lines = frame(&[waiting(8)], (200, 60));
         assert!(lines[1].ends_with("403 Forbidden (for 5 min)") && !lines[..8].concat().contains('…'), "{lines:#?}");
-        // Each of several jobs has its state and its workers, and an empty line follows.
+        // Each job is shown with its state and its workers. An empty line follows each job.
         let lines = frame(&[waiting(8), states().remove(0), waiting(32)], (80, 24));
         for first in [0, 7, 14] {
             assert!(lines[first].contains(", run ") && lines[first + 2].starts_with(" workers "), "{lines:#?}");

@@ -143,7 +143,8 @@ impl Args {
         words
     }
 
-    /// The logs to print, of pods that have started, and whether each pod has the output of its own ranks.
+    /// Returns the logs of those started pods that the options select, and whether each pod prints the output of its own
+    /// ranks.
     fn pods(&self, job: &Job, objects: &Objects) -> Result<(Vec<Log>, bool), Failure> {
         let subject = super::diagnosis::Subject { job: &job.name, namespace: None, run: self.run.as_deref() };
         let Some(run) = super::diagnosis::run_of(objects, subject) else { return Ok((Vec::new(), false)) };

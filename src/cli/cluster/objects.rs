@@ -22,7 +22,7 @@ pub struct Objects {
     pub pods: Vec<Pod>,
     pub claims: Vec<Claim>,
     pub events: Vec<Event>,
-    /// The kinds that this user may not read, as a phrase each.
+    /// One phrase for each kind of object that this user may not read.
     pub unreadable: Vec<String>,
 }
 
@@ -172,7 +172,7 @@ pub struct Condition {
     pub last_transition_time: Option<Time>,
 }
 
-/// The condition of a type that is True.
+/// The condition with the type `name`, if its status is True.
 pub fn condition<'a>(conditions: &'a [Condition], name: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.r#type == name && condition.status == "True")
 }

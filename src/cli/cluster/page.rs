@@ -26,8 +26,8 @@ pub fn page(state: &State, log: &[String], hint: Option<&str>, now: Time) -> Str
     text
 }
 
-/// A name and a value for each fact that is known. If `is_cut` is true, the caller may cut values at the end, so the
-/// reason for which pods wait comes before the names of the pods.
+/// A name and a value for each fact that is known. If `is_cut` is true, the caller may cut the end of a value. The reason
+/// why pods wait then comes before the names of the pods.
 pub fn facts(state: &State, now: Time, is_cut: bool) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     let has_ended = state.phase.has_ended();
@@ -66,7 +66,7 @@ pub fn sentence(state: &State, now: Time) -> String {
     text + &since
 }
 
-/// The two parts of [`sentence`], of which the second one is the time.
+/// The two parts of [`sentence`]: the job with its state, and how long it has been in this state.
 pub fn parts(state: &State, now: Time) -> (String, String) {
     let run = state.run.as_ref().map_or(String::new(), |run| format!(", run {run}"));
     let since = state.since.map(|since| duration(now.0 - since));

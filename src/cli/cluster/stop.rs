@@ -68,8 +68,8 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     output::stdout(&format!("{}{how}\n{}\n", job.name, stays(&job, &claims, &state)))
 }
 
-/// The calls that end all runs. Without `--now`, the first one returns when the launcher has exited. The launcher also
-/// scales the workers down. If it cannot run or has no permission, the call of `scale` does this.
+/// The calls that end all runs. Without `--now`, the first call returns when the launcher has exited. The launcher also
+/// scales the workers down. If the launcher cannot run, or has no permission, the call of `scale` scales them down.
 fn calls(selector: &str, now: bool, has_sets: bool) -> Vec<Vec<&str>> {
     let how = if now { ["--cascade=background", "--wait=false"] } else { ["--cascade=foreground", "--wait=true"] };
     let mut calls = vec![vec!["delete", "jobs.batch", selector, how[0], how[1], "--ignore-not-found"]];

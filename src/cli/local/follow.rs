@@ -36,7 +36,8 @@ pub fn follow(job: &Job, report: &Report, folder: &Path, screen: &Screen) -> Out
     let began = Instant::now();
     let (mut child, events) = start(folder)?;
     let mut stdin = child.stdin.take();
-    // If it is false, the launcher starts all ranks over ssh, and prints their output.
+    // Whether each pod prints the output of its own ranks. Otherwise the launcher starts all ranks over ssh, and prints
+    // their output.
     let is_per_pod = job.has_agents();
     let mut tails: Vec<Tail> = Vec::new();
     for (index, pod) in job.pods.iter().enumerate() {

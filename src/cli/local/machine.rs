@@ -18,7 +18,7 @@ pub fn program(name: &str) -> Option<PathBuf> {
     folders.map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// Returns a line with the fix for each thing that every local run needs and that is missing.
+/// Checks the programs and permissions that every local run needs. Returns a line with the fix for each missing one.
 pub fn missing_tools() -> Vec<String> {
     let mut missing = Vec::new();
     for (name, package) in
@@ -34,7 +34,7 @@ pub fn missing_tools() -> Vec<String> {
     missing
 }
 
-/// The line for a program that is not there.
+/// The line for a missing program.
 pub fn not_installed(name: &str, package: &str) -> String {
     format!("{name} is not installed: install the package {package} (Debian and Ubuntu: apt install {package})")
 }

@@ -104,7 +104,8 @@ impl RunFolder<'_> {
             // Ranks that wait for other ranks must not keep a processor busy.
             variables.insert("OMPI_MCA_mpi_yield_when_idle".to_owned(), "1".to_owned());
         }
-        // Without a route, as on a machine that has only the loopback interface, the scripts would choose IPv6.
+        // A machine that has only the loopback interface has no route. The scripts would then choose IPv6, but the pods have
+        // IPv4 addresses.
         variables.insert("OMPI_MCA_btl_tcp_disable_family".to_owned(), "6".to_owned());
         variables.extend(container.environment.clone());
         let variables = variables.iter().map(|(name, value)| format!("{name}={value}"));
@@ -137,7 +138,7 @@ fn passed_on() -> BTreeMap<String, String> {
     all
 }
 
-/// Texts that end with a zero byte each.
+/// The texts in one sequence of bytes. A zero byte follows each text.
 fn joined(texts: impl Iterator<Item = String>) -> Vec<u8> {
     texts.flat_map(|text| text.into_bytes().into_iter().chain([0])).collect()
 }

@@ -41,7 +41,7 @@ impl Report {
         let trained = self.trained.filter(|seconds| *seconds > 0.0).or_else(|| Some(self.progress_at? - self.since?));
         let seconds_left = self.steps.filter(|steps| *steps > step && step > 0).zip(trained).map(|(steps, trained)| {
             let whole = trained * (steps - step) as f64 / step as f64;
-            // The ranks have continued since the report.
+            // The ranks have continued to train since the launcher reported the step, so subtract the time that has passed.
             let passed = self.progress_at.map_or(0.0, |at| now.0 as f64 - at);
             (whole - passed).max(0.0) as u64
         });
@@ -188,8 +188,8 @@ fn has_agents(job: &Job) -> bool {
     job.spec.template.spec.containers.iter().any(|container| is_agent(&container.command))
 }
 
-/// The kind and the name of the object of another project that owns the pods or Jobs of the run. If no pod has such an
-/// owner, they follow from the target of the run. None for plain objects.
+/// The kind and the name of the object of another project that owns the pods or Jobs of the run, such as an MPIJob. If no
+/// pod has such an owner, kind and name are derived from the target of the run. None for plain objects.
 fn controller(objects: &Objects, pods: &[&Pod], (job, run): (&str, &str)) -> Option<(String, String)> {
     let jobs = objects.jobs.iter().filter(|job| job.metadata.label(RUN) == run).map(|job| &job.metadata);
     let mut owners = jobs.chain(pods.iter().map(|pod| &pod.metadata)).flat_map(|meta| &meta.owner_references);

@@ -77,7 +77,8 @@ fn phase(state: &mut State, launch: &Launch<'_>, now: Time) -> Found {
     }
 }
 
-/// The state of a run whose launcher does not run: the first one has not started yet, or a further one has to start.
+/// The state of a run whose launcher does not run: the first launcher has not started yet, or Kubernetes has to start
+/// another one.
 fn not_launched(state: &State, launch: &Launch<'_>, since: Option<Time>) -> Found {
     let was_launched = launch.report.as_ref().is_some_and(|report| report.attempt.is_some_and(|attempt| attempt > 0));
     let (phase, word) = if was_launched { (Phase::Recovering, "recovering: ") } else { (Phase::Waiting, "") };
@@ -106,8 +107,8 @@ fn waiting_for(state: &State) -> String {
     }
 }
 
-/// The attempt as a phrase: `, attempt 2 of 4`. It is empty if no attempt was reported, or for a first attempt without
-/// retries.
+/// The attempt as a phrase: `, attempt 2 of 4`. Empty if the launcher has reported no attempt, or if the spec allows only
+/// one attempt.
 fn attempt(state: &State) -> String {
     match (state.attempt, state.failures, state.retries) {
         (Some(attempt), Some(failures), Some(retries)) if attempt == failures + 1 && retries > 0 => {
