@@ -88,7 +88,8 @@ impl<T> Deref for At<T> {
     }
 }
 
-/// The `$defs` of a JSON Schema: the schema of each shape that it refers to, by the name of the shape.
+/// The `$defs` of a JSON Schema: the name and the schema of each shape that the schema refers to. A shape is a map with
+/// declared fields.
 pub type Defs = Map<String, Json>;
 
 /// The type of value that a field takes. If a value has another type, the message names this type.
@@ -149,7 +150,7 @@ pub trait Field: Sized {
 /// [`Field::fields`] of the type of a field.
 pub type FieldsBelow = fn(&str, usize, &mut dyn FnMut(&Place<'_>));
 
-/// Calls `each` with the fields of a map, then with those below each of them.
+/// Calls `each` with every field of a map, and then with the fields below these fields.
 pub fn walk_fields(fields: &[(&'static str, FieldsBelow)], path: &str, depth: usize, each: &mut dyn FnMut(&Place<'_>)) {
     for (key, _) in fields {
         each(&Place { depth, parent: path, key });
@@ -192,9 +193,11 @@ enum Step<'n> {
 pub struct Shape {
     /// The keys of the fields, in the order in which specs usually have them.
     pub keys: &'static [&'static str],
-    /// The keys that are required, alone or as one of several.
+    /// The required keys, and the keys of which exactly one is required.
     pub needed: &'static [&'static str],
-    /// Per field [`END_OF_FIELD`], the key, and for each example [`START_OF_EXAMPLE`] and the expression that declares it.
+    /// The examples of all fields as one text. For each field, the text has the key and its examples. Before each example
+    /// there is a [`START_OF_EXAMPLE`], and before each further field an [`END_OF_FIELD`]. An example is the Rust expression
+    /// in the declaration.
     pub examples: &'static str,
 }
 

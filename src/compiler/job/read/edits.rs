@@ -61,8 +61,9 @@ pub fn field(texts: &dyn Texts, node: &Node, order: &[&str], key: &str, value: &
     }
 }
 
-/// Moves `entry` of the map `parent` into a map in `parent`, whose key is `section`, and gives the entry another key and value.
-/// Adds this map if it is missing. Returns nothing if the entry shares a line with other text.
+/// Moves `entry` from the map `parent` into the map `section` below it, and changes the key and the value of the entry:
+/// `numNodes: 4` becomes `workers: {replicas: 4}`. Adds the map `section` if it is missing. Returns nothing if the entry
+/// shares a line with other text.
 pub fn moved(
     texts: &dyn Texts,
     parent: &Node,

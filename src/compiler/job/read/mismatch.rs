@@ -459,7 +459,7 @@ impl<'n> Reader<'n, '_> {
                 let message = format!("`{path}` needs {choice}{}", alternatives(keys));
                 let problem = Problem::new(&CHOOSE_ONE, first_line(node), message);
                 let problem = problem.hint(format!("add {choice}{}", alternatives(keys)));
-                // With more than two keys, no key is likely enough for a fix.
+                // If there are more than two keys, khorovod cannot guess which one the user meant, so there is no fix.
                 let fix = if keys.len() <= 2 { self.put(node, shape, keys[0]) } else { None };
                 self.push(Problem { fix, ..problem.by_choice() });
             }

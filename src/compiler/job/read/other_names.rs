@@ -3,8 +3,9 @@
 
 use serde_json::Value as Json;
 
-/// A name of another system, and the field with the same purpose. Case, hyphens, underscores and dots do not matter. If the table
-/// has several fields for a name, a field of the map in which the name was found is suggested, or else the first field.
+/// A name of another system, and the field with the same purpose. Case, hyphens, underscores and dots do not matter. The
+/// table may have several fields for a name. The suggestion is then the field of the map in which the name was found, or
+/// else the first field.
 const NAMES: &[(&str, &str)] = &[
     // Kubernetes
     ("activeDeadlineSeconds", "spec.lifecycle.deadline"),
@@ -172,8 +173,8 @@ pub fn counts_ranks(name: &str) -> bool {
     ["np", "ntasks", "numprocesses", "ranks", "slotspertrial", "worldsize"].contains(&plain(name).as_str())
 }
 
-/// Maps of the spec whose counterparts in other systems have other fields. Only their names are suggested; the value of the other
-/// system is not used.
+/// Maps of the spec that exist in other systems too, but with other fields in them. A suggestion contains only the name of
+/// the map, not the value that the user wrote.
 const SECTIONS: &[&str] =
     &["spec.lifecycle", "spec.patches", "spec.scheduling", "spec.security", "spec.storage", "spec.workers"];
 /// Maps of other systems that have the same fields as one of the [`SECTIONS`], under another name.

@@ -421,7 +421,7 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
         let wrong = |at, message: &str, other| {
             conflict(&WRONG_LAUNCHER_POD, at, message, other, "write `runsIn: firstWorker`, or leave it out")
         };
-        // With a target whose one object describes the launcher and the workers, the queue admits all pods together.
+        // Some targets describe the launcher and the workers in one object. A queue then admits all pods together.
         let queued = queued.into_iter().filter(|_| spec.target.own_workloads).map(|(what, span)| {
             let message = format!(
                 "`{what}` needs `launcher.runsIn: firstWorker`: a launcher that scales StatefulSets would wait for the queue without end"

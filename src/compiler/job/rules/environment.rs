@@ -110,7 +110,8 @@ fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>
         problems.push(Problem::new(&RESERVED_VARIABLE, span, message).hint(hint));
         return;
     }
-    // With the same value in every pod, every pod or none would be the launcher, which is the pod with index 0.
+    // The launcher is the pod with index 0. If this variable had the same value in every pod, either all pods or no pod
+    // would act as the launcher.
     let index = name == "JOB_COMPLETION_INDEX" && case.spec.launcher.runs_in == LauncherPod::FirstWorker;
     let index = index && case.spec.target.has_pods;
     if index || owns_variable(name) || of_launcher.contains(&name) {

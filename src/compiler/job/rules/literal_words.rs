@@ -48,7 +48,7 @@ fn reads_arguments(script: &str) -> bool {
     ["$@", "$*", "${@", "${*", "$#", "$1", "${1", "$0", "${0"].iter().any(|name| script.contains(name))
 }
 
-/// Reports `args` if the command is a script for a shell that does not read its arguments.
+/// Reports `args` if the command is a shell script, and the script does not use its arguments.
 fn ignored_args(command: &Node, args: &Node) -> Option<Problem> {
     let script = match &command.kind {
         Kind::Scalar { text, .. } => text.as_ref(),

@@ -41,7 +41,7 @@ codes! {
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     interface(case, problems);
-    // The other rules are about pods.
+    // The rules below are about pods.
     if case.spec.target.has_pods {
         pod_security_level(case, problems);
         ports(case, problems);

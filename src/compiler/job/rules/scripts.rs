@@ -33,7 +33,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
             }
             let is_script =
                 name.0.rsplit_once('.').is_some_and(|(_, ending)| ending == "sh") || text.0.starts_with("#!");
-            // Python reads all line ends.
+            // Python accepts every kind of line end, so only scripts for a shell are checked.
             if is_script {
                 problems.extend(carriage_return(&format!("the script `{}`", name.0), &text.0, text.span));
             }

@@ -80,7 +80,7 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
         Kind::List(items) => items.iter().for_each(|item| few_bytes(item, problems)),
         Kind::Map(entries) => {
             for entry in entries {
-                // A request of 0 is a statement of its own.
+                // The user may write a request of 0 on purpose, so `requests` is not searched.
                 if entry.key != "requests" {
                     few_bytes(&entry.value, problems);
                 }
@@ -124,7 +124,7 @@ const MOST_CPUS: i128 = 10_000;
 fn many_cpus(name: &str, value: &Node) -> Option<Problem> {
     let Kind::Scalar { text, .. } = &value.kind else { return None };
     let count = Quantity::parse(text).filter(|count| name == "cpu" && count.value() > MOST_CPUS)?;
-    // A number with an exponent is out of range, or its own message would not help.
+    // The hints below do not fit a number with an exponent, such as `1e6`.
     if text.contains(['e', 'E']) {
         return None;
     }

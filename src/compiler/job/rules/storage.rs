@@ -251,7 +251,7 @@ fn hosts(spec: &Spec) -> u32 {
     workers.max(most).saturating_add(u32::from(spec.launcher.runs_ranks))
 }
 
-/// Reports two entries of which one uploads to the place of the other.
+/// Reports two entries that upload to the same place in a bucket.
 fn same_bucket(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let place = |entry: &At<Storage>| {
         let s3 = entry.s3.as_ref()?;

@@ -80,7 +80,7 @@ fn one_host(case: &Case<'_>, given: &declare::Topology, problems: &mut Vec<Probl
     else {
         return;
     };
-    // A node may have more slices of GPUs.
+    // Slices of GPUs are not counted, because a node may have more than [`MOST_GPUS`] of them.
     let groups = case.spec.groups.iter().filter(|group| group.gpu_resource.ends_with("/gpu"));
     let gpus = groups.map(|group| group.replicas.saturating_mul(group.gpus)).fold(0, u32::saturating_add);
     if gpus > MOST_GPUS {
@@ -90,8 +90,8 @@ fn one_host(case: &Case<'_>, given: &declare::Topology, problems: &mut Vec<Probl
     }
 }
 
-/// Reports a level in `rankOrder` that follows itself or a level inside it. `WORDS` is
-/// sorted from small to large.
+/// Reports a level in `rankOrder` that comes directly after the same level or after a smaller one. `WORDS` is sorted from
+/// small to large.
 fn sorted_levels(levels: &[At<LabelKey>], problems: &mut Vec<Problem>) {
     let size = |level: &At<LabelKey>| WORDS.iter().position(|word| *word == level.0);
     for pair in levels.windows(2) {

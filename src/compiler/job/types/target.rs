@@ -19,7 +19,8 @@ pub struct Facts {
     pub has_job_shape: bool,
     /// Whether the target itself starts all pods or none, and takes `scheduling.volcano_queue`.
     pub is_gang: bool,
-    /// Whether the controller creates a headless Service of the run's name. If not, pods use the job's own.
+    /// Whether the controller creates a headless Service with the name of the run. If not, pods use the Service that
+    /// khorovod renders.
     pub brings_service: bool,
     /// The creator of the ssh keys.
     pub ssh_keys: SshKeys,
@@ -29,7 +30,8 @@ pub struct Facts {
     pub templates_set_restart_policy: bool,
     /// Whether the first pod that succeeds ends the job.
     pub first_success_ends_job: bool,
-    /// The annotation of a pod that holds its index, if it is not in `JOB_COMPLETION_INDEX`.
+    /// The annotation of a pod that contains the index of the pod. Only for controllers that do not set the variable
+    /// `JOB_COMPLETION_INDEX`.
     pub pod_index: Option<&'static str>,
     /// The role in the name of a pod that is a worker and also starts the ranks.
     pub index_role: &'static str,
@@ -94,7 +96,8 @@ pub struct Exception {
     pub field: &'static str,
     /// Whether the target refuses the field. If not, the field has no effect.
     pub is_refused: bool,
-    /// The values for which this is true, as a condition such as `if true`. Empty for every value.
+    /// The values of the field to which the exception applies, as a condition such as `if true`. Empty if it applies to all
+    /// values.
     pub condition: &'static str,
 }
 
@@ -152,8 +155,8 @@ pub struct NameParts {
     pub is_indexed_job: bool,
 }
 
-/// The length of what the name of a StatefulSet's revision adds to the name of the StatefulSet: `-` and a hash of ten characters.
-/// Kubernetes copies this name into a label of the pods.
+/// The length of the suffix in the name of a StatefulSet's revision. This name is the name of the StatefulSet, `-`, and a
+/// hash of ten characters. Kubernetes copies it into a label of the pods.
 const REVISION: usize = 11;
 /// The length of the run's part of a name, `-run123`.
 pub const RUN: usize = "-run123".len();
