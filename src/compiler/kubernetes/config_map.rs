@@ -47,8 +47,8 @@ pub fn current_name(plan: &Plan) -> String {
 /// The ConfigMap with the current run and its limits. A launcher reads it repeatedly, so a changed limit applies to a run that
 /// is already training.
 ///
-/// It also contains the document that the job was rendered from, for `khorovod import`, and the target. They are in this object
-/// because every target has it, it can change in place, and it exists as long as the job.
+/// It also contains the document that the job was rendered from, for `khorovod import`, and the target. This object is the
+/// right place for them: it exists for every target and as long as the job, and it can change in place.
 pub fn current(plan: &Plan) -> Object<'_> {
     let mut metadata = Metadata::of_job(plan, current_name(plan));
     match &plan.document {

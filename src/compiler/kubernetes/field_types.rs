@@ -90,7 +90,7 @@ mod tests {
             Type::Integer => vec![(json!(3), true), (json!("3"), false)],
             Type::Number => vec![(json!(0.5), true), (json!("0.5"), false)],
             Type::Text if name.ends_with("imestamp") => vec![(json!("2026-01-01T00:00:00Z"), true), (json!(3), false)],
-            // Also valid as base64.
+            // `text` is also valid base64, for fields that need it.
             Type::Text => vec![(json!("text"), true), (json!(3), false), (json!(true), false)],
             Type::Quantity => vec![(json!("64Gi"), true), (json!([]), false)],
             Type::Port => vec![(json!(80), true), (json!("http"), true), (json!(true), false)],
@@ -119,7 +119,8 @@ mod tests {
     /// Whether a value can be read as a type of Kubernetes.
     type Reads = fn(Json) -> bool;
 
-    /// An unknown field would not make a value unreadable, so this also tests the names.
+    /// Also tests that Kubernetes has the fields. Its types ignore unknown fields, so they would accept a wrong value for a
+    /// field that does not exist.
     #[test]
     fn kubernetes_has_these_fields_with_these_types() {
         let rbac = "rbac.authorization.k8s.io/v1";

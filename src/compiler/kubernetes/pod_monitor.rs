@@ -39,8 +39,8 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
         endpoints.push(Endpoint { port: "metrics", relabelings: None });
     }
     if is_monitored(&observability.launcher_metrics) {
-        // All pods of an Indexed Job have this port, but only the pod with index 0 is the launcher and answers on it. Pods of
-        // other shapes have no index, so the regular expression also accepts an empty one.
+        // All pods of an Indexed Job have this port, but only the pod with index 0 is the launcher and answers on it. Pods
+        // of other shapes have no index, so the regular expression also accepts an empty index.
         let relabeling = Relabeling {
             source_labels: ["__meta_kubernetes_pod_label_batch_kubernetes_io_job_completion_index"],
             regex: "0?",

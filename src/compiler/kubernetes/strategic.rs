@@ -168,8 +168,8 @@ fn merge_lists(items: &mut Vec<Json>, patch: &[Json], of: Type, name: &str, orde
         None if name == "containers" => return,
         None => new.into_iter().cloned().collect(),
     };
-    // The items that `order` names get this order. Any other item stays before the named items that it preceded; if it preceded
-    // none, it comes after them.
+    // The items that `order` names get this order. Each other item goes in front of the first of these that it preceded in
+    // the old list. If it preceded no such item, it comes at the end.
     let (mut first, rest): (Vec<_>, Vec<_>) = items.drain(..).partition(|item| place(&order, item).is_some());
     first.sort_by_key(|item| place(&order, item));
     let (mut first, mut rest) = (first.into_iter().peekable(), rest.into_iter().peekable());

@@ -107,7 +107,8 @@ struct Probe {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Method {
-    /// Connects to a port, and starts no process in a container whose CPUs the training uses.
+    /// Connects to a port. Unlike a command, this starts no process in the container, so it takes no CPU time from the
+    /// training.
     TcpSocket(Entry<&'static str>),
     Exec(Command),
 }
@@ -117,9 +118,10 @@ struct Command {
     command: [&'static str; 2],
 }
 
-/// The liveness probe of a pod with `launcher.sh` or `agent.sh`. It runs `alive.sh`, which fails if the script of the pod hangs; the
-/// kubelet then ends the container. The probe must fail for two minutes, so that a busy node, which starts the command late, does
-/// not end a training. The probe has no grace period of its own, because Kubernetes ignores it in pods that never restart.
+/// The liveness probe of a pod with `launcher.sh` or `agent.sh`. It runs `alive.sh`, which fails if the script of the pod
+/// hangs; the kubelet then ends the container. The kubelet ends the container only if the probe has failed for two minutes.
+/// So a training does not end if a busy node starts the command of the probe late. The probe has no grace period of its own,
+/// because Kubernetes ignores it in pods that never restart.
 const SCRIPT_PROBE: Probe = Probe {
     method: Method::Exec(Command { command: ["/bin/bash", "/etc/khorovod/scripts/alive.sh"] }),
     initial_delay_seconds: None,
