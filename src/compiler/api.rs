@@ -108,8 +108,8 @@ pub struct Inputs {
     pub strict: bool,
     /// The source of ssh keys.
     pub keys: Keys,
-    /// Derives the ssh keys from a seed. The default is [`ssh_keys`](crate::ssh_keys); a caller with another function does not
-    /// contain its code.
+    /// Derives the ssh keys from a seed. The default is [`ssh_keys`](crate::ssh_keys). If a program always sets another
+    /// function, the linker leaves out the code of `ssh_keys`.
     pub derive_keys: DeriveKeys,
     /// The texts of the scripts that pods run.
     pub scripts: Scripts,

@@ -204,8 +204,8 @@ fn apply_patches(plan: &Plan, object: &mut Object) {
     }
 }
 
-/// Whether a patch applies to an object, or to a pod template in it. `whole` keeps the object as JSON between the calls for several
-/// patches.
+/// Whether a patch applies to an object, or to a pod template in it. `whole` caches the object as JSON, for further calls
+/// with the same object.
 pub fn is_patched_by(patch: &Patch, object: &Object, whole: &mut Option<Json>) -> bool {
     may_select(patch, object) && !patched_parts(patch, object, whole.get_or_insert_with(|| json(object))).is_empty()
 }

@@ -16,7 +16,7 @@
 //! [`pipeline`] runs the phases over a stream of documents, [`report`] describes a `Plan`, and [`timeline`] what happens to its run.
 //! Nothing in this crate reads a file, the environment or a clock; key material is an [input](api::Inputs::keys).
 
-// The comments of the modules are for readers of the source.
+// The comments of modules may link to private items, because they are for readers of the source.
 #![allow(rustdoc::private_intra_doc_links)]
 
 pub mod api;

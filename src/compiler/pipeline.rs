@@ -133,7 +133,7 @@ pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&[u8])) -> 
     build_into(text.as_bytes(), stream, jobs, inputs, write)
 }
 
-/// Returns the text whose parts outside of the jobs are copied to the output: the stream, or an empty text if the
+/// Returns the text from which everything except the jobs is copied to the output. It is the stream, or an empty text if the
 /// output is a script.
 fn text_around_jobs<'t>(text: &'t str, inputs: &Inputs, jobs: &mut [Job]) -> &'t str {
     if inputs.target.facts().has_pods {

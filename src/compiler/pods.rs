@@ -162,7 +162,7 @@ pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
     let mut entries = vec![
         ("run", plan.run.clone()),
         ("retries", spec.lifecycle.retries.to_string()),
-        // The scripts compare it as a number of seconds, so `never` is written as a very large number.
+        // The scripts compare this limit with a number of seconds, so `never` is written as a very large number.
         ("retries-reset-after", spec.lifecycle.retries_reset_after.unwrap_or(u32::MAX.into()).to_string()),
         ("wait-timeout", spec.lifecycle.start_timeout.to_string()),
         ("lost-timeout", spec.launcher.lost_timeout.to_string()),

@@ -6,8 +6,9 @@
 //! [`CommandKind::Unknown`]. An importer keeps such a line unchanged and reports it.
 //!
 //! Three functions work on shell text for the importers: [`words()`] splits a simple command into words, [`effects()`]
-//! returns the variables that statements set, and [`rewrite()`] replaces expansions and keeps every other byte. The rules for
-//! `command` use only the lexer, by [`commands()`]: the preview page would have to load the parser at each visit.
+//! returns the variables that statements set, and [`rewrite()`] replaces expansions and keeps every other byte. The rules
+//! for `command` use only the lexer, through [`commands()`]. If they used the parser, the preview page would have to load it
+//! at each visit.
 
 mod effects;
 mod lexer;

@@ -1,5 +1,5 @@
-//! The course of a run as a timeline: what happens from `kubectl apply` until the run holds no GPU, and what a fault in
-//! between changes.
+//! The course of a run as a timeline: what happens from `kubectl apply` until the run holds no GPU, and how a fault during
+//! this time changes it.
 //!
 //! This is a side branch of the pipeline. [`Facts`] are the facts that a timeline depends on; [`Timeline::new`]
 //! computes one [`Timeline`] per [`Scenario`]. All times are from `times.txt`, which the bounds of the chaos bench also

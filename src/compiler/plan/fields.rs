@@ -97,7 +97,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     // Whether the target writes the field into an immutable part of an object.
     let fixed = |path: &str| spec.target.immutable_fields.contains(&path);
     let Spec {
-        // This is not a field. The name of the run includes the target separately.
+        // The target is not a field of the spec. The hash for the name of the run includes it separately.
         target: _,
         name,
         namespace: _,

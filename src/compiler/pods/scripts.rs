@@ -1,7 +1,7 @@
 //! The static scripts and configuration files of pods: [`Scripts`] holds their texts.
 //!
-//! A program contains the texts, unless it passes its own [`Scripts`] as an input. The preview page does: it downloads them after
-//! it has drawn the first picture.
+//! A program that uses this crate contains the texts, unless it passes other [`Scripts`] as an input. The preview page does
+//! not contain them: it downloads them after it has drawn the first picture.
 
 use super::File;
 
@@ -109,7 +109,8 @@ impl Default for Scripts {
 }
 
 impl Scripts {
-    /// No texts: all static files are empty. Everything except the text of ConfigMaps is as with the texts.
+    /// No texts: all static files are empty. Compared with a render that has the texts, only the content of ConfigMaps
+    /// differs.
     pub const LEFT_OUT: Self = Self(&[]);
 
     /// All texts, separated by NUL bytes. The result of [`split`](Self::split) is equal to `self`.

@@ -22,7 +22,7 @@ pub struct Compare {
 }
 
 impl Compare {
-    /// The differences between two values. For `has_cluster_defaults` see the field.
+    /// The differences between two values. The field [`Compare::has_cluster_defaults`] explains the first argument.
     pub fn values(has_cluster_defaults: bool, old: &Json, new: &Json) -> Vec<Difference> {
         let mut compare = Self { has_cluster_defaults, found: Vec::new() };
         compare.value("", old, new);

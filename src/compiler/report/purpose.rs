@@ -6,8 +6,8 @@ use crate::job::valid::{ClaimSource, LauncherKind, VolumeSource};
 use crate::plan::{Document, Plan, Shape, Team};
 use crate::problem::count;
 
-/// Fills in the fact, the purpose and the creations of an object, which has a kind and a name. `storage` describes the volumes
-/// of the job.
+/// Fills in the fact and the purpose of an object, and the objects that a controller creates from it. The kind and the name
+/// of the object must be set. `storage` describes the volumes of the job.
 pub fn describe(plan: &Plan, description: &Description, storage: &[Storage], object: &mut Object) {
     let (fact, purpose) = match object.kind.as_str() {
         "PersistentVolumeClaim" | "PersistentVolume" => volume(plan, storage, object),

@@ -48,7 +48,7 @@ pub(crate) fn api_groups(objects: &[JobObject]) -> impl Iterator<Item = &str> {
     objects.iter().filter_map(|object| Some(object.value["apiVersion"].as_str()?.split_once('/')?.0))
 }
 
-/// The kinds that a cluster creates from rendered objects. They copy the labels.
+/// The kinds of objects that a cluster creates from rendered objects, and to which it copies their labels.
 const DERIVED: &[&str] = &["Endpoints", "EndpointSlice"];
 
 /// The kinds of objects that start the pods of a run.

@@ -24,8 +24,8 @@ pub struct Lexer<'t> {
 /// substitution. The parser passes this function to the lexer, so that the lexer does not depend on the parser.
 pub type Substitution = fn(&str, usize, usize, &Sums) -> Result<(Vec<Statement>, usize), Failure>;
 
-/// Whether a `))` closes a `((`, for each byte offset. These are arithmetic. Any other `((` begins a subshell within a
-/// subshell.
+/// For each byte offset: whether a `((` begins there that a `))` closes. Such a `((` begins arithmetic. Any other `((`
+/// begins a subshell within a subshell.
 pub type Sums = Rc<[bool]>;
 
 /// Finds the arithmetic of a text in one pass, even if many parentheses are never closed.

@@ -14,7 +14,8 @@ const RESERVED: &[&str] = &["if", "then", "elif", "else", "fi", "while", "until"
 pub fn commands(text: &str) -> Vec<Vec<String>> {
     let (mut found, mut words): (Vec<Vec<String>>, Vec<String>) = (Vec::new(), Vec::new());
     let mut lexer = Lexer::new(text, 0, 0, lexer::sums(text), end_of_substitution);
-    // The redirection whose target follows, and whether patterns of `case` follow.
+    // If the next word is the target of a redirection, `redirection` is the operator. `is_pattern` is true if patterns of
+    // `case` follow.
     let (mut redirection, mut is_pattern) = (None, false);
     while let Ok(Some(token)) = lexer.next() {
         let written = &text[token.span];

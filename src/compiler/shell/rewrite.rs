@@ -196,8 +196,8 @@ fn literal(c: char, made: &mut String) {
     made.push(c);
 }
 
-/// Converts the text within double quotes to shell text without these quotes. The result has the words that an unquoted
-/// `$NAME` has if the variable has this value.
+/// Converts the text within double quotes to shell text without these quotes. The shell splits the result into the same
+/// words as an unquoted `$NAME`, if the value of `NAME` is the text.
 pub fn without_quotes(inner: &str) -> String {
     let text = format!("\"{inner}\"");
     let tokens = tokenize(&text);

@@ -13,7 +13,7 @@
 
 use std::cmp::Ordering;
 
-/// More digits than this decide nothing except whether a number lies exactly in the middle between two floats.
+/// The digits after this many matter only for one question: whether the number is exactly in the middle between two floats.
 const DIGITS: i64 = 800;
 
 /// The float that is nearest to a decimal number such as `-1.5e3`; infinite if the number is too large. Returns `None` for
@@ -54,7 +54,7 @@ pub fn parse(text: &str) -> Option<f64> {
     Some(if is_negative { -magnitude } else { magnitude })
 }
 
-/// An exponent; one that does not fit into 64 bits becomes the largest or the smallest one.
+/// Parses an exponent. If it does not fit into 64 bits, returns the largest or the smallest number of 64 bits.
 fn parse_exponent(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -87,7 +87,7 @@ impl Big {
         self.0.last().map_or(0, |last| (self.0.len() as i64) * 32 - i64::from(last.leading_zeros()))
     }
 
-    /// Subtracts a number if it is not larger. Returns whether it did.
+    /// Subtracts `other`, unless `other` is larger than this number. Returns whether it was subtracted.
     fn subtract(&mut self, other: &Self) -> bool {
         let order = self.0.len().cmp(&other.0.len()).then_with(|| self.0.iter().rev().cmp(other.0.iter().rev()));
         if order == Ordering::Less {

@@ -59,7 +59,7 @@ fn all(lines: &[&str], has: impl Fn(&str) -> bool) -> Option<usize> {
     (count > 1 && content(lines).all(|(_, line)| has(line))).then(|| content(lines).next().map(|(index, _)| index))?
 }
 
-/// A line that a diff adds, a line with the place of a change, or only removed lines.
+/// Recognises a diff: it has an added line, a line such as `@@ -1,3 +1,4 @@`, or only removed lines.
 fn diff(lines: &[&str]) -> Option<usize> {
     let is_sign = |line: &str| {
         let added = line.strip_prefix('+').map(str::trim_start);
@@ -111,7 +111,7 @@ fn prompt(lines: &[&str]) -> Option<usize> {
     first(lines, is_prompt).or(last)
 }
 
-/// A comment as in JavaScript before everything else, or anywhere in a JSON text.
+/// Recognises a comment of JavaScript, either before all other text, or anywhere in a JSON text.
 fn slashes(lines: &[&str]) -> Option<usize> {
     let is_json = first(lines, |line| line.trim_start().starts_with('{')).is_some();
     // A string of JSON ends in its line, so the parts with even numbers are outside strings.

@@ -21,8 +21,9 @@ pub fn to_yaml<T: Serialize + ?Sized>(value: &T, out: &mut String) {
     value.serialize(document).expect("keys of objects are strings");
 }
 
-/// Converts a value to JSON. The keys of every map must be strings. It uses the same serializer as [`to_yaml`], which writes tokens
-/// instead of YAML: with the serializer of `serde_json`, the binary would contain the code that serializes each object twice.
+/// Converts a value to JSON. The keys of every map must be strings. Uses the serializer of [`to_yaml`], which writes tokens
+/// instead of YAML in this case. With a second serializer, such as that of `serde_json`, the binary would contain the code
+/// that serializes each object twice.
 pub fn to_json<T: Serialize + ?Sized>(value: &T) -> Json {
     let mut out = String::new();
     let written = value.serialize(Node { out: &mut out, column: 0, place: Place::Token });
@@ -433,7 +434,7 @@ impl ser::SerializeStructVariant for Block<'_> {
         ser::SerializeStruct::serialize_field(self, key, value)
     }
     fn end(self) -> Result<(), Error> {
-        // As tokens, the map that contains the variant ends too.
+        // If the output is tokens, the map that contains the variant also ends here.
         let brackets = if self.node.place == Place::Token { "{}}" } else { "{}" };
         self.finish(brackets);
         Ok(())

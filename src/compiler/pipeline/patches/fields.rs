@@ -7,8 +7,9 @@ use crate::problem::Problem;
 use crate::yaml::flow::quoted;
 use crate::yaml::{Entry, Kind, Node, Scalar};
 
-/// The problems of the fields of a patch of a kind. A field that is similar to no known field may belong to a newer Kubernetes, and
-/// so may a word. The fields of custom resources are unknown, except in the templates of pods in them.
+/// Returns the problems of the fields of a patch. `kind` is the kind of the patched object. An unknown field or word is
+/// reported only if it is similar to a known one: otherwise it may belong to a newer Kubernetes. In a custom resource, only
+/// the pod templates are checked, because its other fields are not known.
 pub fn check(patch: &Node, kind: &str) -> Vec<Problem> {
     let mut search = Search { kind, path: Vec::new(), is_item: false, problems: Vec::new() };
     match Struct::find(kind) {
@@ -32,7 +33,8 @@ impl<'p> Search<'p> {
         for entry in part.entries() {
             self.path.push(&entry.key);
             match Struct::find("Pod") {
-                // A template of another object, such as that of a Job, has a template of its own.
+                // If the `spec` of a template contains a template, the outer one is not a pod template. For example, it may
+                // be the template of a Job.
                 Some(pod)
                     if entry.key == "template"
                         && entry.value.get("spec").is_none_or(|spec| spec.get("template").is_none()) =>
@@ -74,7 +76,7 @@ impl<'p> Search<'p> {
     }
 
     fn value(&mut self, part: &'p Node, of: Type) {
-        // A field that is null is removed.
+        // In a patch, `null` removes the field.
         if part.scalar() == Some(Scalar::Null) {
             return;
         }

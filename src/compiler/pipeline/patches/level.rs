@@ -5,7 +5,7 @@ use crate::job::valid::{PodSecurityLevel, Spec};
 use crate::problem::Problem;
 use crate::yaml::{Entry, Node, Scalar};
 
-/// Capabilities that the level `baseline` allows, and `restricted` only the last of them.
+/// Capabilities that the level `baseline` allows. The level `restricted` allows only the last one.
 const BASELINE: &[&str] = &[
     "AUDIT_WRITE",
     "CHOWN",

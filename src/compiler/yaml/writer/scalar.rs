@@ -233,7 +233,7 @@ pub fn write_float(float: f64, out: &mut String) {
     if float.is_infinite() {
         return out.push_str(if float > 0.0 { ".inf" } else { "-.inf" });
     }
-    // The standard library would need a second formatter of floats.
+    // `serde_json` contains a formatter of floats. With the one of the standard library, the binary would contain two.
     let text = serde_json::Value::from(float).to_string();
     let Some((mantissa, exponent)) = text.split_once('e') else { return out.push_str(&text) };
     out.push_str(mantissa);

@@ -40,7 +40,7 @@ fn strings(value: &Json, into: &mut Vec<String>) {
     }
 }
 
-/// Both parsers read the value back.
+/// Checks that both parsers read the value back.
 #[track_caller]
 fn reads_back(value: &Json) {
     let text = yaml(value);
