@@ -1,5 +1,5 @@
-//! Notes for values that are kept, but that have their effect only under Slurm, or only on nodes like the old ones. The main
-//! function is [`add_note`].
+//! Adds notes to values that the import keeps, but that have an effect only under Slurm, or only on nodes like the old ones.
+//! An example is the name of a network interface. The main function is [`add_note`].
 
 use serde_json::Value as Json;
 
@@ -46,7 +46,7 @@ pub fn add_note(row: &mut Row, spec: &SpecBuilder) {
     row.note = if row.note.is_empty() { note } else { format!("{note}; {}", row.note) };
 }
 
-/// Whether only the target `slurm` uses the fields that hold the value, and the note does not mention it.
+/// Whether only the target `slurm` uses the fields that have the value, and the note of the row does not mention this yet.
 fn is_for_slurm_only(row: &Row) -> bool {
     !row.to.is_empty() && row.to.iter().all(|to| to.starts_with("spec.slurm.")) && !row.note.contains("Slurm")
 }
@@ -60,7 +60,7 @@ fn gpu_type(row: &Row, spec: &SpecBuilder) -> Option<String> {
 
 /// The note for a value that names a network interface or an RDMA device.
 fn check(row: &Row, spec: &SpecBuilder) -> Option<&'static str> {
-    // An entry of a list of variables has two rows. That of its name needs no note.
+    // An entry of a list of variables has two rows. The row of its name needs no note.
     if row.path.ends_with("].name") {
         return None;
     }

@@ -37,7 +37,7 @@ pub struct Context<'o> {
 
 impl<'o> Context<'o> {
     pub fn new(options: &'o Options, texts: &'o [Text]) -> Self {
-        // Standard input is `<stdin>`.
+        // The name of standard input is `<stdin>`.
         let file = texts.first().map_or("", |text| text.name.as_str());
         Self {
             spec: SpecBuilder::new(),

@@ -95,7 +95,7 @@ enum Guess {
     Theirs(System),
 }
 
-/// Whether a file that looks like one of `other` can be imported as `one`.
+/// Whether a file that looks like a file of the system `other` can be imported as a file of the system `one`.
 fn kin(one: System, other: System) -> bool {
     let charts = [System::StableHorovod, System::ElasticHorovod];
     one == other || charts.contains(&one) && other == System::StableHorovod

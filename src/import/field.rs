@@ -1,5 +1,6 @@
-//! The fields that importers set in the new spec: their paths, one constant each, for the report, and in [`set`] the same
-//! fields with the types of their values. A test checks that the schema has all of these fields, with these types.
+//! The fields of the new spec that importers set. Each field is declared in two forms: as a constant with its path, which
+//! the report uses, and in the module [`set`] with the type of its values. A test checks that the schema has all of these
+//! fields, with these types.
 
 use std::marker::PhantomData;
 

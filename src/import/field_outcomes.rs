@@ -11,7 +11,7 @@ use khorovod_compiler::yaml::{Kind, Node, Scalar};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// Fields of the new spec have the same meaning.
+    /// The new spec has the value in fields with the same meaning.
     Kept,
     /// The new spec expresses the value in another way.
     Changed,
@@ -123,7 +123,7 @@ impl FieldOutcomes {
         how.clone_into(&mut row.note);
     }
 
-    /// Whether a row that is not a field of the file has a path with this end.
+    /// Whether there is a row that is not a field of the file and whose path ends with `end`.
     pub fn has(&self, end: &str) -> bool {
         self.rows.iter().any(|row| row.path.ends_with(end))
     }

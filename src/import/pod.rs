@@ -209,7 +209,7 @@ pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
 pub const NO_ROOT: &str = "pods run as user 65532, and their root file system is read-only. If the image needs root, set \
                            `security: {podSecurityLevel: baseline, runAsUser: 0, readOnlyRootFilesystem: false}`";
 
-/// Sets the Pod Security level of a job whose fields need none.
+/// Sets the Pod Security level `restricted`, if no field of the job needs another level.
 pub fn security_level(context: &mut Context<'_>) {
     if context.spec.get(field::SECURITY_POD_SECURITY_LEVEL).is_none() {
         let why = match context.spec.get(field::SECURITY_RUN_AS_USER).is_some() {

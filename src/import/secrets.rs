@@ -69,8 +69,9 @@ pub fn masked(text: &str) -> String {
     masked
 }
 
-/// The same for a text whose quotes are not known: the text of a command in quotes, a comment, a quote that does not
-/// end. A secret may contain blanks there, so everything up to the end of the command is masked.
+/// Like [`masked`], for a text in which the quotes have no clear meaning: the text of a command in quotes, a comment, or a
+/// quote that does not end. A secret in such a text may contain blanks, so everything up to the end of the command is
+/// masked.
 fn masked_text(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut is_in_secret = false;

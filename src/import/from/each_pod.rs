@@ -1,5 +1,5 @@
-//! Imports the pods of operators that start the same command in every pod: [`Pods`] has the template of one kind of
-//! pods. The importers of PyTorchJobs, TrainJobs and JobSets use it.
+//! Imports the pods of operators that start the same command in every pod. The importers of PyTorchJobs, TrainJobs and
+//! JobSets use this module. The main type is [`Pods`]: the template of one kind of pods.
 
 use serde_json::json;
 
@@ -54,7 +54,8 @@ pub struct Words<'n> {
 }
 
 impl Words<'_> {
-    /// The command as shell text, with the variables that the kubelet inserts. None if the command is that of the image.
+    /// The command as shell text, with the variables that the kubelet inserts. None if the pods run the command of the
+    /// image.
     pub fn line(&self) -> Option<String> {
         self.parts[0].filter(|node| !node.items().is_empty())?;
         let words = self.parts.iter().flatten().flat_map(|node| node.items()).filter_map(text);
@@ -66,7 +67,8 @@ impl Words<'_> {
     }
 }
 
-/// Whether the word after an option of a shell is a script, as after `-c`. A login shell (`-l`) takes one too.
+/// Whether the word after an option of a shell is a script, as after `-c`. The option may also contain the `l` of a login
+/// shell, as in `-lc`.
 fn takes_shell(option: &str) -> bool {
     takes_script(&option.replace('l', ""))
 }
@@ -250,8 +252,8 @@ pub fn leader(context: &mut Context<'_>, pods: &Pods<'_>) {
     }
 }
 
-/// Records the outcomes of further pods, which have to equal the pods that were imported: the new job has one template
-/// for all its pods. Variables that only the further pods have are added to this template.
+/// Records the outcomes of further pods. They have to equal the pods that were imported, because the new job has one
+/// template for all its pods. Variables that only the further pods have are added to this template.
 pub fn alike(context: &mut Context<'_>, other: &Pods<'_>, main: &Pods<'_>) {
     let lists = [other, main].map(|pods| pods.container.and_then(|container| container.get("env")));
     let more = |item: &&Node| {
@@ -284,7 +286,7 @@ fn compare(context: &mut Context<'_>, node: &Node, main: Option<&Node>, pods: (&
                 compare(context, &entry.value, main.and_then(|main| main.get(&entry.key)), pods);
             }
         }
-        // The words of a command mean something only together.
+        // A single word of a command has no outcome of its own, so the whole list is compared.
         Kind::List(items)
             if items.iter().all(|item| text(item).is_some())
                 && main.is_some_and(|main| main.to_json() != node.to_json()) =>

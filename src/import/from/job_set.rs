@@ -27,7 +27,7 @@ pub struct Replicated<'n> {
     pub node: &'n Node,
     pub pods: Pods<'n>,
     pub count: u32,
-    /// The command as shell text; None if it is that of the image.
+    /// The command as shell text; None if the pods run the command of the image.
     line: Option<String>,
 }
 
@@ -74,7 +74,7 @@ pub fn read(node: &Node, context: &mut Context<'_>) {
     let trains = |one: &&Replicated<'_>| one.count > 0 && !one.is_before(&all) && one.pods.container.is_some();
     let leader = all.iter().filter(trains).find(|one| one.leads());
     let workers = all.iter().filter(trains).filter(|one| leader.is_none_or(|leader| !std::ptr::eq(*one, leader)));
-    // The first of those with the most pods.
+    // Choose the replicated Job with the most pods. If several have the same number of pods, choose the first of them.
     let Some(main) = workers.rev().max_by_key(|one| one.count).or(leader) else {
         let span = spec.map_or(node.span, |spec| spec.span);
         let hint = "add a container to `spec.replicatedJobs[0].template.spec.template.spec.containers`";
@@ -166,7 +166,8 @@ fn over_ssh(leader: &Replicated<'_>, workers: &Replicated<'_>, world: &World, co
     }
 }
 
-/// The launcher for a program that no launcher starts, by the names in its pods.
+/// Returns the launcher of the new job for a program that no launcher starts, and a note. The names in the pods decide
+/// between JAX, TensorFlow and PyTorch.
 fn plain(main: &Replicated<'_>) -> (&'static str, &'static str) {
     let has = |word: &str| {
         main.pods.container.is_some_and(|node| node.to_json().to_string().to_ascii_lowercase().contains(word))

@@ -124,7 +124,7 @@ struct Script<'t, 'd, 'o> {
     array: Option<(String, Option<String>, usize)>,
     /// How many jobs of the array may run at a time: the number after `%`.
     array_limit: Option<String>,
-    /// The traps for signals, which the job does not have.
+    /// The signals that the script traps. The new job does not have these traps.
     traps: Vec<String>,
     /// Options of the srun that starts the ranks, and their rows.
     steps: Vec<(String, usize)>,

@@ -1,7 +1,7 @@
 //! Imports a TrainJob of Kubeflow Trainer, v1alpha1.
 //!
-//! A TrainJob names a runtime, whose template has the image, and often more. If the runtime is in the file, it is imported,
-//! too. Otherwise the job has only the fields of the TrainJob.
+//! A TrainJob names a runtime. The template of the runtime has the image, and often further fields. If the runtime is in the
+//! file, it is imported, too. Otherwise the new job has only the fields of the TrainJob.
 
 mod initializer;
 mod patches;
@@ -162,7 +162,7 @@ fn over_ssh(words: Words<'_>, world: &World, context: &mut Context<'_>) {
     parts.for_each(|node| context.changed(node, field::COMMAND_AND_LAUNCHER, how));
 }
 
-/// The CPUs of a container, of which Trainer's runtime for PyTorch starts one process each.
+/// The number of CPUs of a container. Trainer's runtime for PyTorch can start one process per CPU.
 fn cpus(resources: Option<&Node>) -> u32 {
     let get = |side: &str| resources.and_then(|node| node.get(side)).and_then(|side| side.get("cpu")).and_then(text);
     let amount = get("requests").or(get("limits")).unwrap_or_default();

@@ -139,7 +139,8 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
     context.needless(list, "it is empty");
 }
 
-/// Imports an entry of a container's variables. `is_before` is whether the list has a variable before this one.
+/// Imports an entry of a container's variables. `is_before` returns whether the list has a variable with a given name before
+/// this one.
 pub fn variable(context: &mut Context<'_>, item: &Node, name: &str, from: &str, is_before: impl Fn(&str) -> bool) {
     let taken = context.spec.get(field::ENV).and_then(|env| env.get(name)).cloned();
     let value = match (item.get("value").and_then(text), item.get("valueFrom")) {

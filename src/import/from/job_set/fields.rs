@@ -53,7 +53,7 @@ fn failure(context: &mut Context<'_>, node: &Node) {
 /// The part of the new job that a replicated Job becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Workers of the new job, whose number this is.
+    /// Workers of the new job, and their number.
     Workers(u32),
     /// The launcher.
     Leader,
@@ -161,7 +161,9 @@ pub fn exclusive(job: &Node, context: &mut Context<'_>) {
     }
 }
 
-/// Sets the topology for [`exclusive`]: all workers in one domain, or those of each Job, which only a queue can do.
+/// Sets the topology for the annotation that [`exclusive`] imports. If there is one Job, all workers must run in one domain.
+/// If there are several, the workers of each Job must run in one domain, which needs a queue. Without a queue, the topology
+/// is only preferred.
 pub fn slices(context: &mut Context<'_>, main: &Replicated<'_>, workers: u32) {
     let annotations = context.spec.get(field::METADATA_ANNOTATIONS).cloned().unwrap_or_default();
     for key in [EXCLUSIVE, "alpha.jobset.sigs.k8s.io/node-selector"] {

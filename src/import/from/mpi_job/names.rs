@@ -15,8 +15,8 @@ const OTHERS: &str = "it contains the name of a pod of the operator, and the pod
 /// A variable that cannot keep its value, and its new value as shell text. None if no new value can be computed.
 pub type ReplacedVariable = (String, Option<String>);
 
-/// Records the outcomes of variables, and of a launch line, that contain names of the operator's pods. Returns these
-/// variables. Runs before other variables are imported.
+/// Records the outcomes of variables that contain names of the operator's pods, and of a launch line that contains such
+/// names. Returns these variables. Runs before other variables are imported.
 pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>) -> Vec<ReplacedVariable> {
     let name = job.get("metadata").and_then(|node| node.get("name")).and_then(text).unwrap_or_default();
     let names = |text: &str| text.contains(&format!("{name}-worker-")) || text.contains(&format!("{name}-launcher"));

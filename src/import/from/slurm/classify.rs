@@ -381,8 +381,8 @@ fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
     }
 }
 
-/// Whether a variable before the program, as in `srun $OPTIONS python`, holds options. Some(false) if it is the program
-/// itself, None if this cannot be decided.
+/// Whether a variable before the program, as in `srun $OPTIONS python`, contains options. Some(false) if the variable
+/// contains the program itself, None if this cannot be decided.
 fn options_only(words: &[Word]) -> Option<bool> {
     let variable = |word: &Word| word.expands && word.text.starts_with('$');
     let (first, rest) = words.split_first()?;

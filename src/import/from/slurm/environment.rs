@@ -140,7 +140,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Reports, if the ranks run in a container, that torchrun itself runs outside of it.
+    /// If the ranks run in a container, reports that torchrun itself runs outside of the container.
     fn report_container(&mut self) {
         let is_torchrun = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str) == Some("torchrun");
         let wrap = self.context.spec.get(field::SLURM_WRAP).and_then(|words| words.get(0)?.as_str());
@@ -153,7 +153,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Reports, if Slurm showed each rank only its own GPUs, that a rank now sees all GPUs of its worker.
+    /// If Slurm showed each rank only its own GPUs, reports that a rank now sees all GPUs of its worker.
     fn report_visible_gpus(&mut self) {
         let bound = std::mem::take(&mut self.bound);
         let is_replaced =

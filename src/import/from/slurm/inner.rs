@@ -11,8 +11,8 @@ use khorovod_compiler::shell::{self, Joint, words};
 /// Variables that differ between the nodes or the ranks of a job.
 const OF_A_NODE: &[&str] = &["SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURMD_NODENAME", "HOSTNAME", "RANDOM"];
 
-/// Splits a script into its last command and the commands before it. None unless the last command starts a launcher and
-/// the others prepare the same environment on every node.
+/// Splits a script into its last command and the commands before it. The last command must start a launcher, and all others
+/// must prepare the same environment on every node. Otherwise the result is None.
 fn split(script: &str) -> Option<(Vec<&str>, &str)> {
     let statements = shell::parse(script).statements;
     let mut commands = Vec::new();

@@ -1,4 +1,4 @@
-//! What the options of a script request, before it becomes workers of the new spec.
+//! The values that the options of a script request. The module `resources` converts them to workers of the new spec.
 
 /// The values of options. A later option overrides an earlier one.
 #[derive(Debug, Clone, Default)]

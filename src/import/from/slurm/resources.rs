@@ -104,8 +104,8 @@ impl Resources {
         self.nodes.unwrap_or(by_tasks.max(self.hosts.unwrap_or(1)))
     }
 
-    /// The option that requests several tasks, if the script does not set the number of nodes. Then Slurm chooses it.
-    /// None otherwise.
+    /// If a script requests several tasks but does not set the number of nodes, Slurm chooses this number. Returns the
+    /// option that requests the tasks in this case, and None in all other cases.
     pub fn unknown_nodes(&self) -> Option<String> {
         let tasks = self.tasks.filter(|tasks| *tasks > 1)?;
         let is_set = self.nodes.is_some() || self.tasks_per_node.is_some() || self.hosts.is_some();

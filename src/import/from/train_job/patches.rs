@@ -88,7 +88,7 @@ fn fragment(
         }
     }
     each_pod::template(context, &pods);
-    // Trainer adds these to those of the runtime.
+    // The values of these fields are added to the values that the runtime has.
     for (field, before) in merged.into_iter().zip(before) {
         let Some((before, after)) =
             before.zip(context.spec.get(field.path).cloned()).filter(|(before, after)| before != after)

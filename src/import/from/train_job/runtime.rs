@@ -15,7 +15,7 @@ pub enum Framework {
     Jax,
     /// A launcher with mpirun or deepspeed, which starts ranks in the nodes over ssh.
     Mpi,
-    /// One that khorovod has no launcher for. The text is its name.
+    /// A framework for which khorovod has no launcher. The text is the name of the framework.
     Unknown(String),
 }
 
@@ -27,7 +27,7 @@ pub struct Runtime<'n> {
     node: Option<&'n Node>,
     /// The pods that run the ranks.
     pub pods: Option<Pods<'n>>,
-    /// The pod that starts the ranks, if it is another one.
+    /// The pod that starts the ranks, if it is not one of `pods`.
     pub leader: Option<Pods<'n>>,
 }
 
@@ -85,7 +85,7 @@ impl<'n> Runtime<'n> {
         policy.and_then(|policy| policy.get(key)).or(own.and_then(|own| own.get(key)))
     }
 
-    /// The image: that of the TrainJob, or its own.
+    /// The image of the TrainJob, or else the image of the runtime.
     pub fn image(&self, trainer: Option<&'n Node>) -> Option<&'n Node> {
         let own = self.pods.as_ref().and_then(|pods| pods.field("image"));
         trainer.and_then(|trainer| trainer.get("image")).or(own)
