@@ -11,7 +11,7 @@ use crate::report::{Domain, Workers};
 const INSET: u32 = 8;
 /// The height of the name of a frame.
 const NAME_HEIGHT: u32 = 22;
-/// At most this many slices are framed, of a group with at most [`MAX_WORKERS`] workers.
+/// At most this many slices of a group get a frame, and only if the group has at most [`MAX_WORKERS`] workers.
 const MAX_SLICES: u32 = 50;
 const MAX_WORKERS: u32 = 100;
 

@@ -167,7 +167,7 @@ impl Layout<'_> {
         );
     }
 
-    /// Writes into the middle of the ring which data passes from rank to rank.
+    /// Writes a text into the middle of the ring. The text names the data that passes from rank to rank.
     fn write_centre(&self, svg: &mut String, size: u32, is_ordered: bool) {
         let over = self.connection(Peer::Workers, Peer::Workers).unwrap_or_default();
         let text =

@@ -27,9 +27,9 @@ const CELL: u32 = 20;
 const CELL_GAP: u32 = 4;
 /// The maximum width of a card, unless there is only one card.
 const WIDEST: u32 = 640;
-/// The width of a card without cells, which is also what slices leave for each card.
+/// The width of a card without cells. The frames of slices leave the same width for each card.
 const CARD_WIDTH: u32 = 150;
-/// Cards get as few columns, and so as much width, as possible while their rows fit into this height.
+/// Cards get as few columns as possible, so that each card is wide. But the rows of cards must fit into this height.
 const ROWS_HEIGHT: u32 = 300;
 /// If the distance between squares is at least this, each square shows the number of its worker.
 const NUMBERED_PITCH: u32 = 26;
