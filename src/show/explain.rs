@@ -111,7 +111,7 @@ fn parts<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
     reached(root, schema, true)
 }
 
-/// A schema, and all schemas that it refers to or chooses between; with `are_items_in`, those of its items too.
+/// A schema, and all schemas that it refers to or chooses between. If `are_items_in` is true, also the schemas of its items.
 fn reached<'a>(root: &'a Value, schema: &'a Value, are_items_in: bool) -> Vec<&'a Value> {
     let mut all = vec![schema];
     let mut next = 0;
@@ -185,7 +185,7 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
     let all = parts(root, field);
     let words = |key: &str| all.iter().find_map(|part| part[key].as_str());
     let mut text = format!("{path}\n");
-    // A description begins with the title.
+    // If there is a description, it begins with the title, so only the description is printed.
     let mut derived = None;
     if let Some(about) = words("description").or_else(|| words("title")) {
         let (plain, rule) = derived_default(about);
@@ -237,8 +237,8 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
     text
 }
 
-/// Splits the rule of a derived default from the text of a field: the sentence that starts with `Default: `. The result is the
-/// text without this sentence, and the rule.
+/// Takes the rule of a derived default out of the text of a field. Such a default depends on other fields. Its rule is the
+/// sentence that starts with `Default: `. Returns the text without this sentence, and the rule.
 pub fn derived_default(text: &str) -> (String, Option<&str>) {
     const START: &str = "Default: ";
     let Some(at) = text.find(START) else { return (text.to_owned(), None) };

@@ -11,11 +11,11 @@ use crate::import::{Field, Imported};
 /// The maximum width to which columns are padded.
 const WIDEST: usize = 44;
 
-/// The fields below one field share a line if there are at least this many, and all of them have the same outcome.
+/// If a field has at least this many fields below it, and all of them have the same outcome, they share one line.
 const MANY: usize = 3;
 
-/// Formats one line per field, with lost fields at the end, and then a line with the number of lines per outcome. Many
-/// fields below one field, and the items of a list of words, share a line if their outcome is the same.
+/// Formats one line per field, with lost fields at the end. The last line counts the lines per outcome. If many fields are
+/// below one field and have the same outcome, they share a line. The same is true for the items of a list of words.
 pub fn text(imported: &Imported) -> String {
     let mut rows: Vec<(&Field, String)> = rows(&imported.fields);
     // Lost fields come last, so that they are visible above the prompt. The user has to decide about them.

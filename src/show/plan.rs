@@ -198,7 +198,8 @@ fn wrapped(words: &[String]) -> Vec<String> {
     lines
 }
 
-/// A word in shell syntax. A comma is not quoted in commands that people read; only shellcheck would report it.
+/// A word in shell syntax. A comma gets no quotes, so that people can read the command more easily. Only shellcheck asks for
+/// these quotes.
 pub fn quoted(text: &str) -> String {
     let without_commas = text.replace(',', "-");
     if word(&without_commas) == without_commas { text.to_owned() } else { word(text) }
@@ -243,7 +244,7 @@ fn line(text: &mut String, difference: &Difference) {
     let _ = writeln!(text, "    {}: {what}", clean_line(&difference.path));
 }
 
-/// The length of the common beginning of two long values, which is not printed.
+/// The length of the common beginning of two long values. The caller does not print this beginning.
 fn shared(old: &str, new: &str) -> usize {
     let long = [old, new].iter().any(|value| value.chars().count() > VALUE);
     let same = old.char_indices().zip(new.chars()).take_while(|((_, one), other)| one == other).last();

@@ -27,7 +27,8 @@ pub fn paragraphs(text: &str) -> String {
     text.trim().split("\n\n").map(folded).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Two columns: names, indented by `inset` and padded to the longest of them or `least`, and their descriptions.
+/// Formats two columns: names and their descriptions. The names are indented by `inset`. They are padded to the width of the
+/// longest name, but at least to the width `least`.
 pub fn columns(rows: &[(String, String)], inset: usize, least: usize) -> String {
     let names = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default().max(least);
     let left = inset + names + 2;
