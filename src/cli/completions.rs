@@ -102,9 +102,8 @@ enum CompletionKind {
     Contexts,
 }
 
-/// Reads the words of a command line after the name of the program. If the last word is the beginning of the name of a job,
-/// a namespace or a context, returns which of the three it is. Also returns the options for kubectl among the earlier words,
-/// such as `--context`.
+/// Reads the words of a command line after the name of the program. If the user completes the name of a job, a namespace or
+/// a context, returns which of the three it is. Also returns the options for kubectl among the words, such as `--context`.
 fn completion_kind(words: &[String]) -> Option<(CompletionKind, Vec<String>)> {
     // Bash splits words at `=`.
     let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "=").collect();
