@@ -1,7 +1,7 @@
 //! The commands for jobs in a cluster: `run`, `status`, `logs`, `diff`, `stop`, `list` and `wait`.
 //!
-//! Each of them calls the user's kubectl ([`kubectl`]), reads the objects that it prints ([`objects`]), and derives the state of a
-//! job from them ([`diagnosis`]), which is a pure function.
+//! Each command calls the user's kubectl ([`kubectl`]) and reads the objects that kubectl prints ([`objects`]). The state of
+//! a job is a pure function of these objects ([`diagnosis`]).
 
 mod connection;
 mod diagnosis;

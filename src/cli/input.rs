@@ -169,8 +169,8 @@ impl Args {
     }
 }
 
-/// Whether standard input is a pipe or a file. A terminal is not, and neither is `/dev/null`, which many programs pass to
-/// their children.
+/// Whether standard input is a pipe or a file. Returns false for a terminal, and also for `/dev/null`, which many programs
+/// pass to their children.
 fn piped() -> bool {
     #[cfg(unix)]
     {

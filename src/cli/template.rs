@@ -346,8 +346,8 @@ fn wrong(helper: &Helper<'_>, message: &str) -> RenderError {
     RenderErrorReason::Other(format!("`{}` {message}", helper.name())).into()
 }
 
-/// Returns a parameter. If it has no value, returns null for a field that a job may lack, and an error for any other
-/// field.
+/// Returns a parameter. If the parameter is a field without a value, returns null if a job may lack this field, and an error
+/// if every job has it.
 fn optional<'h>(helper: &'h Helper<'_>, index: usize, what: &str) -> Result<&'h Value, RenderError> {
     match helper.param(index) {
         None => Err(wrong(helper, &format!("needs {what}"))),

@@ -173,9 +173,9 @@ impl Plan {
         [&self.spec.name, "-", &self.run].concat()
     }
 
-    /// The first rank of each group's first worker, if ranks are numbered in the order of the hostfile. `None` if they
-    /// may be numbered in another order: in elastic jobs, with torchrun and shell, if an option of the launcher changes
-    /// the order, or if `placement.topology.rankOrder` sorts the hosts.
+    /// The first rank of each group's first worker, if ranks are numbered in the order of the hostfile. `None` if they may
+    /// be numbered in another order. This is the case in elastic jobs, with torchrun and shell, if an option of the launcher
+    /// changes the order, and if `placement.topology.rankOrder` sorts the hosts.
     pub fn first_ranks(&self) -> Option<Vec<u32>> {
         let words = ["map", "rank", "host", "node", "ppn", "rr"];
         let changes_order = |arg: &String| arg.starts_with('-') && words.iter().any(|word| arg.contains(word));

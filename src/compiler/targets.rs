@@ -168,7 +168,7 @@ impl TargetOutput<'_> {
     }
 }
 
-/// The kind of a batch script. It is used where Kubernetes objects have their kind.
+/// The kind of a batch script. It takes the place of the kind of a Kubernetes object.
 pub const SCRIPT: &str = "sbatch";
 
 /// Reads a document for a target, without overlays.

@@ -41,8 +41,8 @@ pub use detect::system as guess;
 pub use detect::with_import_hint;
 pub use field_outcomes::Verdict;
 
-/// Imports a job of another system: its files, and what the command line adds. Fails if a file is not one of that
-/// system, or if no valid job can be made of it.
+/// Imports a job of another system: its files, and what the command line adds. Fails if a file is not for this system, or if
+/// it cannot be converted to a valid job.
 pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Imported, Problems> {
     // Some editors add a byte order mark. In a script it is an error, which the importer reports.
     let bare = texts.iter().map(|text| match text.text.strip_prefix('\u{feff}') {
@@ -144,7 +144,7 @@ fn new_name(texts: &[Text]) -> String {
     format!("job imported from {}", names.join(", "))
 }
 
-/// Checks the new job as any other spec. Returns its warnings, or all its problems if one of these is an error.
+/// Checks the new job like any other spec. Returns its warnings, or all its problems if one of these is an error.
 fn check(name: &str, job: &str) -> Result<Problems, Problems> {
     let text = Text { name: name.to_owned(), text: job.to_owned() };
     let found = pipeline::check(&text, &Inputs { keys: Keys::Masked, ..Inputs::default() });

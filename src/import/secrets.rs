@@ -8,8 +8,8 @@ use khorovod_compiler::shell::{self, TokenKind, is_name, unquoted};
 /// How many texts of commands may be nested in one another, as in `bash -c "bash -c '…'"`.
 const DEEPEST: usize = 4;
 
-/// Returns the words of a shell text without their quotes, each followed by the words of the commands in it: those of
-/// `bash -c '…'` and `$(…)`.
+/// Returns the words of a shell text without their quotes. If a word contains a command, as in `bash -c '…'` or `$(…)`, the
+/// words of this command follow the word.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     add_words(text, DEEPEST, &mut words);

@@ -120,8 +120,8 @@ pub fn changes(
     Ok(show::changes(&found))
 }
 
-/// Describes the change of a job to another target than the one it has in the cluster. Without `--target`, this is an error,
-/// because the user may have forgotten the option.
+/// Describes a change of the target of a job. In the cluster, the job has the target `current`. Without `--target`, this is
+/// an error, because the user may have forgotten the option.
 fn moved(job: &Job, current: &str, settings: &input::Settings) -> Result<String, Failure> {
     let name = &job.name;
     match settings.given_target {

@@ -160,7 +160,7 @@ fn copy_logs(job: &Job, report: &Report, folder: &Path) -> Option<String> {
     Some(target.display().to_string())
 }
 
-/// A log of which new lines are printed.
+/// A log whose new lines are printed.
 #[derive(Default)]
 struct Tail {
     path: PathBuf,

@@ -14,7 +14,7 @@ pub struct Job {
     pub pods: Vec<Pod>,
     /// The index of the launcher. When this pod ends, the job ends.
     pub launcher: usize,
-    /// Whether a worker that exits with 0 is started again: in a StatefulSet, but not in a Job.
+    /// Whether a worker that exits with 0 is started again. This is true in a StatefulSet, and false in a Job.
     pub keeps_workers: bool,
     pub notes: Vec<String>,
 }

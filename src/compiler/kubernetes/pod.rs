@@ -135,8 +135,8 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
     PodTemplate {
         metadata: metadata(plan, kind),
         spec: PodSpec {
-            // Only the pod of the launcher's Job needs a host name here. The controllers of StatefulSets and Indexed Jobs set the
-            // host names of their pods, and an operator sets those of all pods.
+            // Only the pod of the launcher's Job needs a host name here. The controllers of StatefulSets and Indexed Jobs
+            // set the host names of their pods. If an operator creates the pods, it sets all host names.
             hostname: (own_workloads && matches!(kind, PodKind::Launcher)).then(|| launcher_name(plan)),
             // A StatefulSet sets the subdomain from its `serviceName`.
             subdomain: (templates_set_subdomain && !(own_workloads && is_worker)).then_some(&spec.name),

@@ -1,7 +1,7 @@
 //! Strategic merge patches, as in `kubectl patch` and Kustomize: see [`merge`]. [`Type`] has the table of the lists that
 //! Kubernetes merges by a key. The result is that of `StrategicMergePatch` in k8s.io/apimachinery, with two exceptions: new
-//! containers come after the existing ones, and no directive remains in a value that is new. `tests/output` compares the results
-//! with those of apimachinery.
+//! containers come after the existing ones, and new values contain no directives. `tests/output` compares the results with
+//! those of apimachinery.
 //!
 //! [`merge`] expects a valid patch. `pipeline::patches` checks each patch before.
 

@@ -64,8 +64,8 @@ fn apply(text: &Text, problems: &Problems) -> (String, usize) {
     fixes.sort_by_key(|fix| (fix.span.start, fix.span.end));
     let (mut result, mut end, mut applied) = (String::new(), 0, 0);
     for (index, fix) in fixes.iter().enumerate() {
-        // If several fixes are at the same place, apply only the first in this round. It may change what the others
-        // insert.
+        // If several fixes are at the same place, apply only the first in this round. The new text may change the edits of
+        // the other fixes.
         let is_repeated = index > 0 && fixes[index - 1].span.start == fix.span.start;
         if fix.span.start < end || is_repeated {
             continue;

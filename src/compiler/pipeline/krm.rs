@@ -283,8 +283,8 @@ fn annotations(document: &mut Node) -> Option<&mut Vec<Entry>> {
     Some(entries)
 }
 
-/// Removes the annotations with which tools track a resource, except those with the path of its file and its index in
-/// the file. The removed annotations describe the TrainingJob and do not apply to its objects.
+/// Removes the annotations with which tools track a resource, because they describe the TrainingJob and do not apply to its
+/// objects. Keeps the annotations with the path of the TrainingJob's file and with its index in the file.
 fn drop_annotations(document: &mut Node) {
     if let Some(annotations) = annotations(document) {
         annotations.retain(|Entry { key, .. }| {

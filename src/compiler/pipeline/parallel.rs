@@ -1,7 +1,8 @@
 //! Builds jobs on all cores and returns the results in order: see [`in_order`]. This saves time for a stream of
 //! thousands of jobs.
 //!
-//! No other module of the compiler uses threads. On platforms without threads, such as a browser, it is a simple loop.
+//! No other module of the compiler uses threads. On platforms without threads, such as a browser, [`in_order`] is a simple
+//! loop.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +24,8 @@ pub fn in_order<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync, m
     }
     let items = Mutex::new(items.into_iter());
     let (enqueue, slots) = sync_channel(QUEUED_PER_THREAD * count);
-    // A thread takes an item and enqueues the slot of its result under one lock, so slots are queued in input order.
+    // A thread holds the lock while it takes an item and puts the slot of the result into the queue. So the slots in the
+    // queue have the order of the items.
     let take_one = |enqueue: &SyncSender<Receiver<R>>| {
         let mut items = items.lock().unwrap_or_else(PoisonError::into_inner);
         let item = items.next()?;

@@ -10,8 +10,8 @@ use crate::yaml::{self, Kind, Node};
 
 /// Returns the values of a stream that look like secrets, in the order of the text. The text need not be valid.
 ///
-/// These are private keys and access tokens anywhere in the text, also in comments; the values of variables that have the name of
-/// a secret; and the values of Secrets.
+/// The result contains private keys and access tokens anywhere in the text, also in comments; the values of variables that
+/// have the name of a secret; and the values of Secrets.
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;

@@ -1,7 +1,8 @@
 //! A 64-bit hash of texts, for the name of a run. See [`Fingerprint`].
 //!
-//! It is the same on every machine: bytes are read as little-endian words, and lengths are 64 bits wide. It is not
-//! cryptographic: a collision is not a security problem, and SHA-256 would take longer than the rest of a small render.
+//! The hash of a text is the same on every machine: bytes are read as little-endian words, and lengths are 64 bits wide. The
+//! hash is not cryptographic: a collision is not a security problem, and SHA-256 would take longer than the rest of a small
+//! render.
 
 /// The characters of a name. There are no vowels, so that a name is not a word.
 const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";

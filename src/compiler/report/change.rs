@@ -128,7 +128,7 @@ impl Change {
         }
     }
 
-    /// Adds a difference to those that start a new run, or to those in place.
+    /// Adds a difference to `because` if it starts a new run, or else to `in_place`.
     pub(super) fn add(&mut self, starts_run: bool, found: Difference) {
         if starts_run { self.because.push(found) } else { self.in_place.push(found) }
     }

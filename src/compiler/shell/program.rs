@@ -9,8 +9,8 @@ use super::token::{Part, PartKind, Statement, TokenKind};
 /// Words after which a command may begin.
 const RESERVED: &[&str] = &["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "{", "}", "!"];
 
-/// Returns the words of the simple commands of a script, without quotes, also those in compound commands, functions and
-/// substitutions. It reads no further than a quote that does not end.
+/// Returns the simple commands of a script, each as a list of words without quotes. Includes the commands in compound
+/// commands, functions and substitutions. Stops at a quote that does not end.
 pub fn commands(text: &str) -> Vec<Vec<String>> {
     let (mut found, mut words): (Vec<Vec<String>>, Vec<String>) = (Vec::new(), Vec::new());
     let mut lexer = Lexer::new(text, 0, 0, lexer::sums(text), end_of_substitution);

@@ -204,8 +204,8 @@ impl Statement {
     }
 }
 
-/// Returns all simple commands of statements in their order, also those in compound commands and functions. Commands in
-/// substitutions are not among them.
+/// Returns all simple commands of statements in their order. Includes the commands in compound commands and functions, but
+/// not the commands in substitutions.
 pub fn simple_commands(statements: &[Statement]) -> Vec<&Command> {
     let mut found = Vec::new();
     for command in statements.iter().flat_map(|statement| &statement.commands) {

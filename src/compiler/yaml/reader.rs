@@ -57,8 +57,8 @@ pub struct Unreadable;
 
 /// Parses the document in `text`, which starts at byte `span.start` of the source `span.source`.
 ///
-/// Returns `Ok(None)` if the document is empty or has only comments, and `Err` if it cannot be parsed. Problems are
-/// added to `problems` in both cases. Those after `Ok` do not prevent further checks.
+/// Returns `Ok(None)` if the document is empty or has only comments, and `Err` if it cannot be parsed. Problems are added to
+/// `problems` in both cases. If the result is `Ok`, these problems do not prevent further checks.
 pub fn parse(text: &str, span: Span, problems: &mut Vec<Problem>) -> Result<Option<Node>, Unreadable> {
     let options = granit_parser::options! {
         emit_comments: false,

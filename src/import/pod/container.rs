@@ -18,7 +18,7 @@ const CONTAINER: &str =
     "the spec has no field for it; spec.patches reaches it: the patch needs only the container's name and the field";
 
 /// Imports the fields of a container, except its image, command, resources and mounts. `from` is the name of its pods in
-/// comments. `leads` is true for a container whose command is already imported: that of the launcher.
+/// comments. `leads` is true for the container of the launcher, whose command is already imported.
 pub fn read(context: &mut Context<'_>, container: &Node, from: &str, leads: bool) {
     for entry in container.entries() {
         let node = &entry.value;

@@ -282,8 +282,8 @@ mod tests {
         let first = line(1, "a") + &line(2, "b") + &line(2, "c");
         let (lines, position) = read(&first, &Position::default());
         assert_eq!(lines, ["a", "b", "c"]);
-        // The server sends all lines from the beginning of the second again. One of them is new, although it has a time
-        // that was read before.
+        // The server sends all lines from the beginning of the second again. One of these lines is new, although a line with
+        // the same time was read before.
         let again = line(2, "b") + &line(2, "c") + &line(2, "d") + &line(3, "") + "no time\n";
         assert_eq!(read(&again, &position).0, ["d", "", "no time"]);
         // The container has started again.

@@ -118,7 +118,7 @@ impl Reader<'_, '_> {
     }
 
     /// The edit that moves a field with a name of another system into a map beside it: `numNodes: 4` becomes
-    /// `workers: {replicas: 4}`, or `replicas: 4` in the `workers` that is there.
+    /// `workers: {replicas: 4}`. If the map `workers` already exists, `replicas: 4` is added to it.
     fn below(&mut self, entry: &Entry, path: &str) -> Option<Fix> {
         let Some(Step::Key(parent, _)) = self.path.last() else { return None };
         let target = other_names::field(&entry.key)?;

@@ -380,7 +380,8 @@ fn invisible(span: Span, text: &str) -> Option<Problem> {
     Some(Problem::new(&LITERAL_WORD, span, message).hint("type the word again, instead of pasting it"))
 }
 
-/// Reports a word with letters of two alphabets, of which one looks like the other. A word in one alphabet is not a mistake.
+/// Reports a word with letters of two alphabets that look alike, such as Latin and Cyrillic. A word in one alphabet is not a
+/// mistake.
 fn other_alphabet(span: Span, text: &str) -> Option<Problem> {
     let is_mixed =
         |word: &&str| word.contains(|c: char| c.is_ascii_alphabetic()) && word.contains(|c: char| latin(c).is_some());

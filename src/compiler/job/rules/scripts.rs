@@ -33,7 +33,8 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
             }
             let is_script =
                 name.0.rsplit_once('.').is_some_and(|(_, ending)| ending == "sh") || text.0.starts_with("#!");
-            // Python accepts every kind of line end, so only scripts for a shell are checked.
+            // Only scripts are checked: a file that ends in `.sh`, or that begins with `#!`. Python accepts every kind of
+            // line end.
             if is_script {
                 problems.extend(carriage_return(&format!("the script `{}`", name.0), &text.0, text.span));
             }

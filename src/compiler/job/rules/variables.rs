@@ -167,7 +167,7 @@ pub const NCCL: &[&str] = &[
 pub const NCCL_OF_PYTORCH: &[&str] =
     &["NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT", "NCCL_DESYNC_DEBUG", "NCCL_ENABLE_TIMING"];
 
-/// Variables that only early versions of NCCL read, and those that replaced them.
+/// Variables that only early versions of NCCL read, each with the variable that replaced it.
 pub const NCCL_FORMER: &[(&str, &str)] = &[("NCCL_TREE_THRESHOLD", "NCCL_ALGO")];
 
 /// The variables of Horovod 0.28.1: those that it reads at run time, and those that its build reads.

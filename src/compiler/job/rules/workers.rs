@@ -198,7 +198,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Reports devices whose number in `resources` differs from the number in `gpus` or `rdma`. khorovod uses the latter.
+    /// Reports devices whose number in `resources` differs from the number in `gpus` or `rdma`. khorovod uses the number in
+    /// `gpus` or `rdma`.
     fn devices_twice(&self, problems: &mut Vec<Problem>) {
         let Some(resources) = self.fields.resources else { return };
         let gpu = self.fields.gpu_resource().value.0;

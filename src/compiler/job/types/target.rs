@@ -44,7 +44,7 @@ pub struct Facts {
     /// Fields of the spec that the target writes into an immutable part of its workloads. With other targets, Kubernetes changes
     /// these fields in place.
     pub immutable_fields: &'static [&'static str],
-    /// The API group of its workloads, such as `kubeflow.org`. Empty for those of Kubernetes itself.
+    /// The API group of its workloads, such as `kubeflow.org`. Empty if the workloads have Kubernetes' own kinds.
     pub api_group: &'static str,
     /// The kinds of its workloads, each with the fields of the object's `spec` that can change in place.
     pub workload_kinds: &'static [(&'static str, &'static [&'static str])],

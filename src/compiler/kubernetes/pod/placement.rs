@@ -78,8 +78,8 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Placement<'a> {
 /// the node is ready again before this time, and the launcher stays.
 const DEAD_NODE_SECONDS: u32 = 30;
 
-/// The tolerations of the spec and, for a pod that launches, those of [`dead_node_tolerations`]. The latter are left out if the
-/// spec tolerates the same taint.
+/// The tolerations of the spec. A pod that launches also gets the tolerations of [`dead_node_tolerations`], except those
+/// whose taint the spec already tolerates.
 fn tolerations<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Cow<'a, Json>> {
     let own = &plan.spec.placement.tolerations;
     let is_tolerated = |key: &str| {

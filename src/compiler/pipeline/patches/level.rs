@@ -23,7 +23,7 @@ const BASELINE: &[&str] = &[
 ];
 const NET_BIND_SERVICE: &str = "NET_BIND_SERVICE";
 
-/// Reports the fields of a patch that need a higher level than that of the job.
+/// Reports the fields of a patch that need a less strict level than the level of the job.
 pub fn check(patch: &Node, spec: &Spec, problems: &mut Vec<Problem>) {
     let mut each = |entry: &Entry| {
         let Some(level) = needed(entry).filter(|level| spec.security.pod_security_level < *level) else { return };

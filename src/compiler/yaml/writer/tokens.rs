@@ -1,5 +1,5 @@
-//! The form in which the serializer writes values for [`to_json`](super::to_json): a string is `"`, its length, `:` and its bytes;
-//! a map or a list is its children in brackets; and any other scalar is a line.
+//! The form in which the serializer writes values for [`to_json`](super::to_json). A string is written as `"`, its length,
+//! `:` and its bytes. A map or a list is written as its children in brackets. Any other scalar is written as a line.
 
 use serde_json::{Map, Value as Json};
 

@@ -154,8 +154,8 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Returns two sets of variables. The second set has all variables that the launch needs in the script. The first
-    /// set leaves out those that are needed only for options that khorovod sets itself.
+    /// Returns two sets of variables that the launch needs in the script. The second set has all of them. The first set
+    /// leaves out the variables that are needed only for options that khorovod sets itself.
     fn names_of_launch(&self) -> (BTreeSet<String>, BTreeSet<String>) {
         let all = self.names_behind(shell_text::named(&self.launch_text), &BTreeSet::new());
         // If the value of a variable of the launch contains further variables, their values are inserted too.
