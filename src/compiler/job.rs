@@ -1,7 +1,8 @@
 //! Turns the YAML document of a job into a [`Spec`], or reports every problem of the document at once.
 //!
-//! There are three steps. The document is read into the fields that [declare] declares. These fields are converted by
-//! [resolve] to a `Spec`, in which every default is filled in. Then the [rules] check the fields and the `Spec`.
+//! There are three steps. First, the reader converts the document to the fields that [declare] declares. Then [resolve]
+//! converts these fields to a `Spec`, in which every default is filled in. At the end, the [rules] check the fields and the
+//! `Spec`.
 
 pub(crate) mod declare;
 pub mod expectations;

@@ -16,7 +16,7 @@ pub const GAP: u32 = 12;
 const MAX_VOLUMES: usize = 60;
 /// At most this many groups of workers are drawn.
 pub const MAX_GROUPS: usize = 100;
-/// The size of a card of a pod or of the API.
+/// The height of the card of a pod or of the API.
 const CARD_HEIGHT: u32 = 62;
 /// If the frame is at least this wide, the ring is to the right of the launcher. Otherwise it is below the workers.
 const TWO_COLUMNS: u32 = 520;
@@ -30,7 +30,8 @@ pub struct Layout<'a> {
     pub is_batch: bool,
     /// The width between the sides of the outer frame.
     pub inner: u32,
-    /// The width of the frames of domains and of the gang on each side of the workers.
+    /// The distance from the workers to the outermost of the frames around them, on the left and on the right. These are the
+    /// frames of domains and of the gang.
     pub inset: u32,
     pub items: Vec<Item>,
     /// Where the next part starts.

@@ -158,8 +158,9 @@ impl Formatter<'_> {
         let tail = &self.text[end..range.end];
         let in_order = chunks.is_sorted_by_key(|(rank, _)| *rank);
         if !in_order {
-            // If the map is an item of a list, its first key follows a hyphen, on the same line. Otherwise, comments
-            // before the first key stay at the top of the document.
+            // If the map is an item of a list, its first key follows the hyphen, so the text of the first entry has no
+            // indentation. Add the indentation before the entries are sorted, and remove it from the new first entry. In
+            // other maps, comments before the first key stay at the top of the document.
             let column = if range.start == self.start(node) { first_column } else { 0 };
             chunks[0].1.insert_str(0, &" ".repeat(column));
             chunks.sort_by_key(|(rank, _)| *rank);

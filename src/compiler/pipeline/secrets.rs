@@ -151,8 +151,8 @@ fn merged(text: &str, mut found: Vec<FoundSecret>) -> Vec<FoundSecret> {
     for FoundSecret { range, .. } in &mut found {
         range.end = range.start + text[range.clone()].trim_end().len();
     }
-    // The sort is stable: if two ranges have the same start, the one with the name of a variable was pushed first and
-    // stays first.
+    // The sort is stable. If two ranges have the same start, the range that was found by the name of its variable was pushed
+    // first. So it stays first.
     found.sort_by_key(|one| one.range.start);
     let mut all: Vec<FoundSecret> = Vec::new();
     for one in found {

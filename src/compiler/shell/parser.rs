@@ -54,8 +54,8 @@ pub fn tokenize(text: &str) -> Vec<Token> {
     }
 }
 
-/// Parses the statements of a command substitution that begins at `at`. Returns them, and its end after the
-/// parenthesis.
+/// Parses the statements of a command substitution that begins at `at`. Returns the statements, and the byte offset after
+/// the closing parenthesis.
 pub fn substitution(text: &str, at: usize, depth: usize, sums: &Sums) -> Result<(Vec<Statement>, usize), Failure> {
     let mut parser = Parser::new(text, at, depth, sums.clone());
     let mut statements = Vec::new();

@@ -158,7 +158,7 @@ fn script(plan: &Plan) -> String {
     text
 }
 
-/// The text in the first comment of a script by which the importer recognises a rendered script.
+/// A part of the first comment of a script. By this text, the importer recognises a rendered script.
 pub const SCRIPT_MARK: &str = ". Rendered by khorovod: ";
 
 /// The comment at the start of the script.

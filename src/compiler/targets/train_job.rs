@@ -112,8 +112,8 @@ fn build<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
     vec![runtime, Object::custom(plan, VERSION, "TrainJob", job)]
 }
 
-/// Marks the Job that launches as the one that trains. Its container gets the name `node`, as in Trainer's own runtimes.
-/// Returns the number of its pods, which Trainer reads from `mlPolicy`.
+/// Marks the Job that starts the ranks, so that Kubeflow's programs treat it as the Job that trains. Its container gets the
+/// name `node`, as in Trainer's own runtimes. Returns the number of its pods, which Trainer reads from `mlPolicy`.
 fn mark_as_trainer(job: &mut Json) -> Json {
     let template = &mut job["template"];
     template["metadata"]["labels"]["trainer.kubeflow.org/trainjob-ancestor-step"] = json!("trainer");

@@ -57,7 +57,7 @@ fn name(values: &Node, context: &mut Context<'_>) {
     context.outcomes.settle(node, verdict, field::METADATA_NAME, how);
 }
 
-/// Imports the image of the workers, `repository:tag`, and the image of the leader if it is another one.
+/// Imports the image of the workers, `repository:tag`. Also imports the image of the leader, if it has a different image.
 fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>) {
     let own = match (system, leader) {
         (System::StableHorovod, "master") => ("uber/horovod", "0.12.1-tf1.8.0-py3.5"),

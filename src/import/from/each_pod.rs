@@ -46,7 +46,7 @@ impl<'n> Pods<'n> {
     }
 }
 
-/// The command of the pods: `command` and `args`, and the container with their variables.
+/// The command of the pods: `command` and `args`, and the container, which has the variables that they use.
 #[derive(Debug, Clone, Copy)]
 pub struct Words<'n> {
     pub parts: [Option<&'n Node>; 2],
@@ -102,7 +102,8 @@ fn is_plain(context: &Context<'_>) -> bool {
     context.outcomes.has(each_pod::PLAIN)
 }
 
-/// Records the outcome of a number of processes per pod, once the launcher is known. The field may be `auto`.
+/// Records the outcome of the field with the number of processes per pod. Runs after the launcher is known. The value of the
+/// field may be `auto`.
 pub fn processes(context: &mut Context<'_>, node: &Node) {
     let get = |path: &str| context.spec.get(path).and_then(serde_json::Value::as_u64);
     let ranks = get(field::WORKERS_SLOTS_PER_WORKER).or(get(field::WORKERS_GPUS)).unwrap_or(1);

@@ -1,7 +1,7 @@
 //! Imports a JobSet, v1alpha2.
 //!
-//! A JobSet has several Jobs, each with pods of its own. The pods that run the ranks become the workers of the new job: all
-//! pods with the same command, or the workers that a pod with `mpirun` starts ranks on.
+//! A JobSet has several Jobs, each with pods of its own. The pods that run the ranks become the workers of the new job.
+//! These are all pods with the same command, or the pods in which another pod starts ranks with `mpirun`.
 
 mod claims;
 mod fields;
@@ -19,7 +19,7 @@ use serde_json::Value as Json;
 
 pub use fields::{Role, around, job};
 
-/// Parts of paths that comments leave out.
+/// The comments in the new spec leave out these parts of the paths of old fields.
 pub const LEFT_OUT: &[&str] = &[".template.spec.template.spec.containers[0]", ".template.spec.template.spec"];
 
 /// A replicated Job: its entry in the list, its pods, and their number.

@@ -20,7 +20,7 @@ use crate::pod;
 use khorovod_compiler::yaml::Node;
 use runtime::{Framework, Runtime};
 
-/// Parts of paths that comments leave out, besides those of a JobSet.
+/// The comments in the new spec leave out these parts of the paths of old fields, in addition to those of a JobSet.
 const LEFT_OUT: &[&str] = &[".trainingRuntimeSpec", ".spec.template.spec.replicatedJobs", "beside."];
 
 /// The name of the pods in comments.

@@ -8,7 +8,7 @@ use crate::manifest::{self, run_policy};
 use crate::pod;
 use khorovod_compiler::yaml::Node;
 
-/// Parts of the paths of a PyTorchJob, a TFJob and an MPIJob that comments leave out.
+/// The comments in the new spec leave out these parts of the paths in a PyTorchJob, a TFJob and an MPIJob.
 pub const LEFT_OUT: &[&str] = &[
     "spec.mpiReplicaSpecs.",
     "spec.pytorchReplicaSpecs.",
@@ -38,8 +38,8 @@ pub fn head(job: &Node, kind: &str, context: &mut Context<'_>) -> bool {
     true
 }
 
-/// Returns the replica types of these names in the map `key`. The operator accepts their names in any case. Workers come first: if the
-/// pods differ, most of them are workers. `main` is the name of the container that trains.
+/// Returns the replica types of these names in the map `key`. The operator ignores upper and lower case in these names.
+/// Workers come first, because most pods are workers. `main` is the name of the container that trains.
 pub fn replicas<'n>(
     spec: Option<&'n Node>,
     key: &str,
@@ -59,7 +59,7 @@ pub fn replicas<'n>(
     all
 }
 
-/// Returns the pods of all replica types, in which the operator started `slots` processes each.
+/// Returns the pods of all replica types. `slots` is the number of processes that the operator started in each pod.
 pub fn world(all: &[Replicas<'_>], slots: u32) -> World {
     let pods = all.iter().map(|replicas| replicas.count).fold(0, u32::saturating_add);
     let counted: Vec<String> = all.iter().map(|replicas| format!("{}.replicas", replicas.pods.name)).collect();

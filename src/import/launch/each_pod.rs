@@ -1,5 +1,5 @@
-//! Imports a command that every pod of the old job ran: an agent of torchrun, or a program that is a rank itself. In the
-//! new job, the command is what each rank runs, and khorovod starts the agents.
+//! Imports a command that every pod of the old job ran: an agent of torchrun, or a program that is a rank itself. In the new
+//! job, `spec.command` is the command of a rank. khorovod itself starts the agents of torchrun.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::shell_text;
 use khorovod_compiler::problem::Problem;
 use khorovod_compiler::shell::{self, simple_commands, words};
 
-/// The end of the path of a row about a program that no launcher starts.
+/// If a row is about a program that no launcher starts, the path of the row ends with this text.
 pub const PLAIN: &str = ": no launcher";
 
 /// How the pods of the old job started their processes.
@@ -74,8 +74,8 @@ fn plain(context: &mut Context<'_>, text: &str, place: &Place, world: &World, st
     context.report(path, place.span, Verdict::Changed, field::LAUNCHER, &how);
 }
 
-/// Finds the line that starts a launcher, which may be a part of a script. Returns its place; none if there is no
-/// launcher, and an error if there are several, or if the line cannot be replaced by its program.
+/// Finds the line that starts a launcher. The line may be a part of a script. Returns the place of the line, or None if
+/// there is no launcher. It is an error if there are several launchers, or if the line cannot be replaced by its program.
 fn find(text: &str, variables: &[(String, String)]) -> Result<Option<(Range<usize>, Launch)>, String> {
     let script = shell::parse(text);
     let places = |range: &Range<usize>| command_line::starts_launcher(&text[range.clone()]);
@@ -109,7 +109,8 @@ fn find(text: &str, variables: &[(String, String)]) -> Result<Option<(Range<usiz
 fn filled(line: &str, known: &[(String, String)]) -> Line {
     let mut read = command_line::read(line);
     let mut used = Vec::new();
-    // The options are before the program, so the variables are replaced in their order until the options are known.
+    // Replace the variables one by one, in their order, until the options can be read. The options are before the program,
+    // so variables in the program stay.
     for name in shell_text::names(line) {
         if matches!(read, Line::Launch(_)) {
             break;

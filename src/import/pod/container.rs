@@ -98,8 +98,8 @@ fn ports(context: &mut Context<'_>, node: &Node) {
     context.needless(node, "it is empty");
 }
 
-/// Imports a field that the old file has for the workers and for the launcher, but the spec has only once for all pods.
-/// The value that is imported first is used.
+/// Imports a field that the old file can have twice, for the workers and for the launcher. The spec has only one such field
+/// for all pods, so it gets the value that is imported first.
 fn once<T: Into<Json>>(context: &mut Context<'_>, node: &Node, to: Field<T>, value: impl Into<T>) {
     let value: Json = value.into().into();
     let to = to.untyped();

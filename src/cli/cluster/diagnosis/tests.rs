@@ -1,7 +1,7 @@
 //! A table of cases: objects as `kubectl get -o json` of Kubernetes 1.34 prints them, without the fields that khorovod does not
 //! read, and the sentence that describes them.
 
-#![allow(clippy::needless_pass_by_value)] // Objects are written in the call.
+#![allow(clippy::needless_pass_by_value)] // A case contains its objects as literals.
 
 use serde_json::{Value, json};
 

@@ -161,7 +161,7 @@ fn unset_variable(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) 
     let setup = field!(case.slurm.setup).map(|at| at.0.as_str());
     for item in items {
         let text = item.text().unwrap_or_default();
-        // `${A:-1}` has a value without the variable.
+        // `${A:-1}` has a value even if the variable `A` is not set.
         let names = text.split('$').skip(1).map(|rest| {
             let rest = rest.strip_prefix('{').unwrap_or(rest);
             let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
@@ -285,7 +285,7 @@ fn typeset(span: Span, text: &str, whole: Option<&str>) -> Option<Problem> {
 /// Reports a list in quotes: `'[python, train.py]'`.
 fn list_in_quotes(span: Span, text: &str) -> Option<Problem> {
     let list = text.trim().strip_prefix('[')?.strip_suffix(']')?;
-    // `[ -f x ]` is a test.
+    // `[ -f x ]` is not a list, but a test of the shell.
     let message = "the quotes turn this list into a string, which bash would run";
     let is_list = !list.starts_with(' ') && list.contains(',');
     is_list.then(|| Problem::new(&LITERAL_WORD, span, message).hint("remove the quotes").fix(span, text.trim()))

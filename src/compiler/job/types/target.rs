@@ -4,7 +4,7 @@
 //! of a target is in the trait `targets::Target`.
 
 /// The properties of a target.
-#[allow(clippy::struct_excessive_bools)] // Each is a property of its own.
+#[allow(clippy::struct_excessive_bools)] // Each flag is an independent property.
 pub struct Facts {
     /// The name that `--target` takes.
     pub name: &'static str,
@@ -17,7 +17,7 @@ pub struct Facts {
     pub uses_jobs: bool,
     /// Whether a launcher can be index 0 of an Indexed Job.
     pub has_job_shape: bool,
-    /// Whether the target itself starts all pods or none, and takes `scheduling.volcano_queue`.
+    /// Whether the target itself starts all pods of a run together, and uses `scheduling.volcano_queue`.
     pub is_gang: bool,
     /// Whether the controller creates a headless Service with the name of the run. If not, pods use the Service that
     /// khorovod renders.
@@ -26,14 +26,14 @@ pub struct Facts {
     pub ssh_keys: SshKeys,
     /// Whether pod templates name the Service in their `subdomain`.
     pub templates_set_subdomain: bool,
-    /// Whether pod templates carry the restart policy.
+    /// Whether pod templates contain the restart policy.
     pub templates_set_restart_policy: bool,
     /// Whether the first pod that succeeds ends the job.
     pub first_success_ends_job: bool,
     /// The annotation of a pod that contains the index of the pod. Only for controllers that do not set the variable
     /// `JOB_COMPLETION_INDEX`.
     pub pod_index: Option<&'static str>,
-    /// The role in the name of a pod that is a worker and also starts the ranks.
+    /// The role of a pod that is a worker and also starts the ranks. The role is a part of the pod's name.
     pub index_role: &'static str,
     /// The suffix that the controller appends to the name of a group of pods, before the pod's number.
     pub group_suffix: &'static str,

@@ -27,8 +27,8 @@ pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>
     if let Some(node) = replicas.iter().find_map(|replica| replica.field("command")).filter(|_| in_launch) {
         context.report(format!("Launcher: {name}-…"), node.span, Verdict::Changed, field::COMMAND, OTHERS);
     }
-    // Only a worker can compute the name of the first worker from its own name, so the command has to run only in
-    // workers.
+    // A worker can compute the name of the first worker from its own name. The launcher cannot, so the command must run in
+    // workers only.
     let in_workers =
         context.spec.get(field::LAUNCHER_KIND).is_none() && context.spec.get(field::LAUNCHER_RUNS_RANKS).is_none();
     let mut gone: Vec<ReplacedVariable> = Vec::new();

@@ -141,7 +141,7 @@ impl<'a> Jsonnet<'a> {
         word
     }
 
-    /// Reads a string in single or double quotes. With `@` before it, it has no escapes.
+    /// Reads a string in single or double quotes. A string after `@` has no escapes.
     fn string(&mut self) -> Result<String, &'static str> {
         const OPEN: &str = "this string does not end";
         let verbatim = self.take('@');

@@ -30,7 +30,7 @@ fn writes_hosts(line: &str) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// Returns the name of the function that a line defines, if it does nothing else.
+/// Returns the name of the function that a line defines, if the line does nothing else.
 fn function(line: &str) -> Option<String> {
     let script = shell::parse(line);
     match script.statements.as_slice() {
