@@ -55,8 +55,8 @@ impl Seed {
         if in_ci() { Ok(Self::Missing) } else { Ok(Self::New(fresh()?, path)) }
     }
 
-    /// Replaces a new seed by [`Self::Missing`]. A command whose messages the user may not see calls this, because it
-    /// must not create a seed.
+    /// Replaces a new seed by [`Self::Missing`]. This is for commands whose messages the user may not see, because such a
+    /// command must not create a seed.
     #[must_use]
     pub fn unless_new(self) -> Self {
         if self.is_new() { Self::Missing } else { self }
@@ -126,7 +126,7 @@ pub fn state(name: &str) -> Option<PathBuf> {
     Some(state.join("khorovod").join(name))
 }
 
-/// Whether this runs in a CI pipeline. Its home folder is temporary, so the next run would create other keys.
+/// Whether this runs in a CI pipeline. The home folder in a pipeline is temporary, so the next run would create other keys.
 fn in_ci() -> bool {
     std::env::var(environment::CI).is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
 }

@@ -18,7 +18,7 @@ pub enum Type {
     /// One of the words, which are separated by `|`.
     Word(&'static str),
     List(&'static str),
-    /// A map from names.
+    /// A map whose keys are names.
     Map(&'static str),
     Fields(Struct),
 }
@@ -28,7 +28,7 @@ pub enum Type {
 pub struct Struct(&'static str);
 
 impl Type {
-    /// Parses a type as the table has it.
+    /// Parses a type in the notation of the table.
     pub fn parse(text: &'static str) -> Self {
         let within = |open, close| text.strip_prefix(open)?.strip_suffix(close);
         match text {
@@ -49,7 +49,7 @@ impl Type {
 }
 
 impl Struct {
-    /// The type with a name, which for an object is its kind. `Pod` is the template of a pod.
+    /// Finds the type with a name. The name of an object's type is its kind. `Pod` is the template of a pod.
     pub fn find(name: &str) -> Option<Self> {
         let is_row = |line: &&str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' '));
         TABLE.lines().filter(|line| !line.starts_with('#')).find(is_row).map(Self)
@@ -81,7 +81,7 @@ mod tests {
 
     use super::{Struct, Type};
 
-    /// Values of a type and other values, and whether Kubernetes reads them.
+    /// Samples of values for a field of a type, right and wrong ones, each with a flag: whether Kubernetes reads the value.
     fn samples(name: &str, of: Type) -> Vec<(Json, bool)> {
         let below = |of: &'static str| samples(name, Type::parse(of));
         match of {

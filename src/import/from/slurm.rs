@@ -243,7 +243,7 @@ impl Script<'_, '_, '_> {
         let line = text.lines().next().unwrap_or_default().trim();
         let plain = line.chars().map(|c| if c == '\t' { ' ' } else { c });
         let plain: String = plain.filter(|c| !c.is_control()).collect();
-        // A line that is too long for a column ends after a word.
+        // A line that is too long for the column is cut after a word.
         let end = plain.char_indices().nth(60).map_or(plain.len(), |(at, _)| plain[..at].rfind(' ').unwrap_or(at));
         let short = plain[..end].trim_end().to_owned();
         let more = short.len() < text.trim().len();
@@ -295,8 +295,8 @@ impl Script<'_, '_, '_> {
         self.settle(row, Verdict::Lost, "", how);
     }
 
-    /// Imports a part. Returns whether it starts an interactive Python. Then the following parts are the input of
-    /// Python.
+    /// Imports a part. Returns whether the part starts an interactive Python. If it does, the following parts are the input
+    /// of Python.
     fn part(&mut self, part: &Part, simple: bool) -> bool {
         let text = self.text[part.place.clone()].to_owned();
         let span = self.at(part);

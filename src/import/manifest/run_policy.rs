@@ -5,7 +5,7 @@ use crate::context::{Context, given};
 use crate::field::{self, Field, set};
 use khorovod_compiler::yaml::Node;
 
-/// Imports a field of `runPolicy`, or one of the same name in the spec of a job. Other fields are left alone.
+/// Imports a field of `runPolicy`, or one of the same name in the spec of a job. Ignores other fields.
 pub fn field(context: &mut Context<'_>, key: &str, node: &Node) {
     match key {
         "ttlSecondsAfterFinished" => seconds(context, node, set::LIFECYCLE_TTL_AFTER_FINISHED),
@@ -28,7 +28,7 @@ pub fn field(context: &mut Context<'_>, key: &str, node: &Node) {
 pub fn retries(context: &mut Context<'_>, node: &Node) {
     let Some(count) = context.count(node) else { return };
     let from = context.outcomes.path(node).to_owned();
-    // The operator counts all failures, however long the training ran before.
+    // The operator counts all failures. The count never starts again at 0.
     context.spec.put(set::LIFECYCLE_RETRIES_RESET_AFTER, "never", &from);
     context.keep(node, set::LIFECYCLE_RETRIES, count.min(1000));
 }

@@ -20,8 +20,8 @@ pub struct Cause {
 /// The longest reason that is printed.
 const LONGEST: usize = 300;
 
-/// The causes for which a run waits. The cause of the launcher comes first; the causes of the workers follow, the most
-/// common one first.
+/// The causes why a run waits. The cause of the launcher comes first. The causes of the workers follow, the most common one
+/// first.
 pub fn causes(launch: &Launch<'_>, objects: &Objects) -> Vec<Cause> {
     if launch.condition(&["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"]).is_some() {
         return Vec::new();
@@ -63,7 +63,7 @@ pub fn causes(launch: &Launch<'_>, objects: &Objects) -> Vec<Cause> {
         let default = if is_launched { "not created yet" } else { "created when the launcher runs" };
         add(missing, why.unwrap_or_else(|| default.to_owned()), None);
     }
-    // The launcher first.
+    // Put the cause of the launcher first.
     found.sort_by_key(|cause| (cause.workers > 0, std::cmp::Reverse(cause.workers)));
     found
 }
@@ -72,7 +72,7 @@ pub fn causes(launch: &Launch<'_>, objects: &Objects) -> Vec<Cause> {
 fn not_created(objects: &Objects, kind: &str, name: &str) -> Option<String> {
     let event = last_event(objects, kind, name, &["FailedCreate"])?;
     let message = event.message.as_deref().unwrap_or_default();
-    // `create Pod a-0 in StatefulSet a failed error: pods "a-0" is forbidden: exceeded quota: …`
+    // An example: `create Pod a-0 in StatefulSet a failed error: pods "a-0" is forbidden: exceeded quota: …`
     let marks = ["is forbidden: ", "failed error: ", "Error creating: "];
     let why = marks.iter().find_map(|mark| Some(message.split_once(mark)?.1));
     Some(format!("not created: {}", shorten(why.unwrap_or(message))))

@@ -55,7 +55,7 @@ pub struct Streams<'a> {
     children: BTreeMap<String, Child>,
     /// The threads that read the output of the followed pods.
     readers: BTreeMap<String, JoinHandle<()>>,
-    /// Up to where the logs of the followed pods have been read.
+    /// For each followed pod, the position up to which its log has been read.
     positions: BTreeMap<String, Arc<Mutex<Position>>>,
     /// The pods that were followed before, and when their streams ended.
     closed: BTreeMap<String, Instant>,

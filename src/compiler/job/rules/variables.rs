@@ -162,8 +162,8 @@ pub const NCCL: &[&str] = &[
     "NCCL_WORK_FIFO_DEPTH",
 ];
 
-/// Variables of PyTorch whose names start with `NCCL_`. Since version 2.2, PyTorch prefers the names with `TORCH_`
-/// before them.
+/// Variables of PyTorch whose names start with `NCCL_`. Since version 2.2, PyTorch prefers the same names with the prefix
+/// `TORCH_`.
 pub const NCCL_OF_PYTORCH: &[&str] =
     &["NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT", "NCCL_DESYNC_DEBUG", "NCCL_ENABLE_TIMING"];
 

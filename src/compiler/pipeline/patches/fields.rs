@@ -1,4 +1,5 @@
-//! Finds fields in patches that Kubernetes does not have, and values that their fields do not take. See [`check`].
+//! Checks the fields of patches: finds fields that Kubernetes does not have, and values that a field does not take. See
+//! [`check`].
 
 use super::{BROKEN_PATCH, UNKNOWN_PATCH_FIELD};
 use crate::job::{alternatives, meant_quantity, nearest};

@@ -239,7 +239,7 @@ impl<'a> Stream<'a> {
         settings
     }
 
-    /// Adds a name that the caller passed, such as that of `--namespace`, to the texts, and returns its node.
+    /// Adds a name that the caller passed, such as the value of `--namespace`, to the texts. Returns its node.
     fn add_name(&mut self, source: &str, name: &'a str) -> Node {
         let span = Span { source: self.add_text(source, name), start: 0, end: name.len() };
         Node { span, kind: Kind::Scalar { text: name.to_owned(), plain: false } }

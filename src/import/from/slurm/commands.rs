@@ -101,7 +101,7 @@ impl Script<'_, '_, '_> {
                 return self.launch.is_none();
             }
             Kind::Other if self.launch.is_none() && self.unset(text) => self.rest(text, row, false),
-            // Another line starts the ranks, so this program prepares for them.
+            // Another line starts the ranks, so this program runs once, before the ranks.
             Kind::Launch(srun) if srun.is_without_launcher && self.has_launcher && self.launch.is_none() => {
                 self.before(text, row);
             }
@@ -202,7 +202,7 @@ impl Script<'_, '_, '_> {
         self.text[..start.min(self.text.len())].matches('\n').count() + 1
     }
 
-    /// Imports `export A=b` or `A=b`. Plain values become variables of the job; others are computed in the setup.
+    /// Imports `export A=b` or `A=b`. Plain values become variables of the job; all other values are computed in the setup.
     fn assign(&mut self, text: &str, pairs: Vec<(String, Option<String>)>, row: usize) {
         if pairs.iter().all(|(_, value)| value.is_some()) {
             for (name, value) in pairs {

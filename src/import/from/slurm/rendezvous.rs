@@ -124,7 +124,8 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Reports lines of the setup that use the number of tasks: torchrun is the only task of a node.
+    /// Reports lines of the setup that use the number of tasks. In the new job, this number is different, because torchrun
+    /// is the only task of each node.
     pub fn report_uses_of_task_number(&mut self) {
         const NUMBERS: &[&str] =
             &["SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_CPUS_PER_TASK"];
