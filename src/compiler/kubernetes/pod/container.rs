@@ -119,9 +119,9 @@ struct Command {
 }
 
 /// The liveness probe of a pod with `launcher.sh` or `agent.sh`. It runs `alive.sh`, which fails if the script of the pod
-/// hangs; the kubelet then ends the container. The kubelet ends the container only if the probe has failed for two minutes.
-/// So a training does not end if a busy node starts the command of the probe late. The probe has no grace period of its own,
-/// because Kubernetes ignores it in pods that never restart.
+/// hangs. If the probe has failed for two minutes, the kubelet ends the container. A shorter time could end a training on a
+/// busy node, which may start the command of the probe late. The probe has no grace period of its own, because Kubernetes
+/// ignores such a period in pods that never restart.
 const SCRIPT_PROBE: Probe = Probe {
     method: Method::Exec(Command { command: ["/bin/bash", "/etc/khorovod/scripts/alive.sh"] }),
     initial_delay_seconds: None,
@@ -185,8 +185,8 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>, mounts: Vec<Mount<'a>>) -> C
         // If there are many workers, the first probe comes after a few seconds. This does not delay the launcher, which connects to
         // the workers itself and does not wait until they are Ready.
         readiness_probe: runs_sshd.then(|| ssh_probe((plan.workers > MANY_WORKERS).then_some(3), 2, 3)),
-        // Restart a worker whose sshd does not answer for five minutes. A worker with S3 storage has no such probe, because its
-        // download may take longer than that.
+        // Restart a worker whose sshd does not answer for five minutes. A worker with S3 storage has no such probe, because
+        // its download may take longer than five minutes.
         liveness_probe: match kind.launches() {
             true => Some(SCRIPT_PROBE),
             false => (!plan.has_s3()).then(|| ssh_probe(Some(30), 30, 10)),

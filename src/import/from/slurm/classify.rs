@@ -47,20 +47,20 @@ pub enum Kind {
 pub struct Srun {
     /// The launcher's line. If srun starts the program itself, the program's line.
     pub line: String,
-    /// Whether srun starts it.
+    /// Whether srun starts the program of the line.
     pub srun: bool,
     pub options: Vec<String>,
     /// Options of srun that only the script can compute.
     pub unknown: Vec<String>,
-    /// Whether it is a program without a launcher, which runs once on the first node.
+    /// Whether the line is a program without a launcher, which runs once on the first node.
     pub is_without_launcher: bool,
     /// The variables that are assigned before the program, as in `A=1 srun …`.
     pub env: Vec<(String, String)>,
-    /// The redirections or the pipe that its output goes to.
+    /// The redirections or the pipe that receive the output of the line.
     pub lost: Option<String>,
     /// The commands that end the script with an error if the line fails.
     pub ends: Option<String>,
-    /// The program, if it is not in the line.
+    /// The program, if it is not a part of `line`.
     pub program: Option<Json>,
 }
 
@@ -394,7 +394,7 @@ fn options_only(words: &[Word]) -> Option<bool> {
     rest.iter().find(|word| !option(word)).filter(|word| is_wrapper(word)).map(|_| true)
 }
 
-/// Whether a word is the name of a program that usually starts others.
+/// Whether a word is the name of a program that usually starts other programs.
 fn is_wrapper(word: &Word) -> bool {
     let name = word.text.rsplit('/').next().unwrap_or_default();
     launchers::launcher(std::slice::from_ref(word)).is_some()
@@ -467,7 +467,7 @@ pub fn launches_plainly(text: &str) -> bool {
     words(&marked(text)).is_some_and(|words| launchers::launcher(&words).is_some())
 }
 
-/// Whether a line begins with a launcher, or cannot be taken apart.
+/// Whether a line begins with a launcher, or cannot be split into words.
 pub fn launches(line: &str) -> bool {
     words(&marked(line)).is_none_or(|words| launchers::launcher(&words).is_some())
 }

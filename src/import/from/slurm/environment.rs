@@ -1,5 +1,5 @@
-//! Imports the environment of the line that starts the ranks: variables, modules and the setup, which is the lines
-//! before it (`spec.slurm.setup`).
+//! Imports the environment of the line that starts the ranks: variables, modules and the setup. The setup consists of the
+//! lines before this line (`spec.slurm.setup`).
 
 use crate::field::{self, set};
 use serde_json::Value as Json;

@@ -204,7 +204,7 @@ pub struct ParsedOption {
 }
 
 impl ParsedOption {
-    /// Whether the option does not affect which ranks are started.
+    /// Whether a script starts the same ranks with the option and without it.
     pub fn leaves_ranks_unchanged(&self) -> bool {
         matches!(self.meaning, Stays(_) | Binds | Image | Needless(_) | Lost(_) | Folder | Field(_))
     }

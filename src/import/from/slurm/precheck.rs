@@ -12,7 +12,7 @@ use khorovod_compiler::shell;
 /// The limit for the number of options and commands of a script.
 const MOST: usize = 5_000;
 
-/// Pushes the problems that prevent an import. Returns whether there are none.
+/// Pushes the problems that prevent an import. Returns true if there are no such problems.
 pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) -> bool {
     if let Some(part) = parts.get(MOST) {
         let span = Span { start: part.place.start, end: part.place.end, ..whole };
@@ -95,8 +95,8 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
     false
 }
 
-/// Refuses a file that only submits another script with sbatch, because that script is needed. Returns whether the file
-/// is refused.
+/// Refuses a file that only submits another script with sbatch, because the submitted script is needed instead. Returns
+/// whether the file is refused.
 fn hands_on(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) -> bool {
     let of_sbatch = |part: &&Part| text[part.place.clone()].trim_start_matches("$ ").starts_with("sbatch ");
     let mut lines = parts.iter().filter(of_sbatch);
