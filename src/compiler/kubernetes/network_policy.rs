@@ -92,7 +92,8 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
     Some(Object::new("spec.security.networkPolicy", metadata, Body::NetworkPolicy { spec }))
 }
 
-/// The addresses of the metadata services of AWS, Azure, Google Cloud and others. They give out the credentials of the node.
+/// The addresses of the metadata services of AWS, Azure, Google Cloud and others. Programs can get the credentials of the
+/// node there.
 const METADATA: [&str; 2] = ["169.254.169.254/32", "fd00:ec2::254/128"];
 /// The private address ranges of RFC 1918, RFC 6598 and RFC 4193.
 const PRIVATE: [&str; 5] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];

@@ -46,8 +46,8 @@ impl Built {
     }
 }
 
-/// The text to write between `before` and an object: a line break if `before` ends with the marker `---`, as when `---
-/// {a: 1}` is replaced. Otherwise it is empty.
+/// The text to write between `before` and an object: a line break if `before` ends with the marker `---`, for example if
+/// `--- {a: 1}` is replaced. Otherwise it is empty.
 pub fn line_end(before: &[u8]) -> &'static str {
     if before.ends_with(b"---") { "\n" } else { "" }
 }

@@ -5,7 +5,7 @@
 
 use super::File;
 
-/// A script or configuration file [without comments](without_comments), which the compiler of Rust removes.
+/// A script or configuration file [without comments](without_comments). The Rust compiler removes the comments.
 macro_rules! code {
     ($text:expr) => {{
         const SOURCE: &[u8] = $text.as_bytes();

@@ -124,8 +124,8 @@ fn defaults(job: &Node, context: &mut Context<'_>) {
     pod::security_level(context);
 }
 
-/// Whether the new job has a gang, a queue or `suspend`. Then all its pods are one Indexed Job, and the first pod runs
-/// the launcher.
+/// Whether the new job has a gang, a queue or `suspend`. In these cases, one Indexed Job runs all pods, and its first pod
+/// also runs the launcher.
 fn queued(context: &Context<'_>) -> bool {
     [field::SCHEDULING_GANG, field::SCHEDULING_LOCAL_QUEUE, field::SCHEDULING_SUSPEND]
         .iter()
@@ -202,7 +202,7 @@ fn on_pods(context: &mut Context<'_>, field: &str, entry: &Entry, leads: bool) {
     over_pods(context, &format!("/metadata/{field}"), entry, value.into(), leads);
 }
 
-/// Imports a field for which the spec has no field, as a patch of the pods.
+/// Imports a field of the pods as a patch, because the spec has no field for it.
 fn over_pods(context: &mut Context<'_>, path: &str, entry: &Entry, value: Json, leads: bool) {
     let target = json!({"kind": "Pod", "name": if leads { "*-launcher" } else { "*-worker" }});
     context.spec.patch(&target, path, &entry.key, value);

@@ -105,7 +105,7 @@ fn variable(name: &str, container: Option<&Node>) -> Option<Part> {
     let itself = || Part::Variable(name.to_owned());
     match get("env").map_or(&[][..], Node::items).iter().find(named) {
         Some(entry) => {
-            // A value that contains other variables is left to the kubelet.
+            // If a value contains other variables, only the kubelet can compute it, so the variable itself is returned.
             let value = entry.get("value").and_then(text).filter(|value| !value.contains('$'));
             Some(value.map_or_else(itself, Part::Text))
         }

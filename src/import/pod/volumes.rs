@@ -111,8 +111,8 @@ fn free_name(context: &Context<'_>, name: &str) -> Json {
     free.into()
 }
 
-/// Converts a volume source to a field of an entry of `spec.storage`. Returns the field, and how it differs. None if
-/// storage has no such kind of volume.
+/// Converts a volume source to a field of an entry of `spec.storage`. Returns the field, and a note on how it differs from
+/// the source. None if storage has no such kind of volume.
 fn source(kind: &str, node: &Node) -> Option<(Map<String, Json>, &'static str)> {
     let get = |key: &str| node.get(key).and_then(text);
     let one = |key: &str, value: Json, how| Some((Map::from_iter([(key.to_owned(), value)]), how));

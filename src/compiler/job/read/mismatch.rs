@@ -433,7 +433,7 @@ impl<'n> Reader<'n, '_> {
             Some(example) => problem.hint(format!("add `{key}: {}`", flow(&example))),
             None => problem.hint(format!("add `{key}`")),
         };
-        // `apiVersion` and `kind` have only one valid value each, so their fixes leave nothing to choose.
+        // `apiVersion` and `kind` have only one valid value each, so the user need not choose whether to apply the fix.
         let fix_is_choice = path != "the document" || !matches!(key, "apiVersion" | "kind");
         self.push(Problem { fix: self.put(node, shape, key), fix_is_choice, ..problem });
     }

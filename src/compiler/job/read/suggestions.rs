@@ -33,7 +33,8 @@ pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&
     let plain_word = plain(word);
     let (length, far) = (plain_word.chars().count(), |candidate: &str| 1 + candidate.len().min(word.len()) / 4);
     known
-        // The input may contain a very long word, and the time and memory for a distance grow with the length.
+        // The input may contain a very long word. The time and the memory for the edit distance grow with the length of the
+        // words.
         .filter(|candidate| plain(candidate).len().abs_diff(length) <= far(candidate))
         .map(|candidate| (strsim::damerau_levenshtein(&plain_word, &plain(candidate)), candidate))
         .filter(|(distance, candidate)| *distance <= far(candidate))
@@ -69,8 +70,8 @@ pub fn word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     meant.copied().or_else(|| nearest_word(word, known))
 }
 
-/// Converts a field of Kubernetes to a field of this spec. Returns its name and its whole text, or `None` if `known`
-/// does not contain the name.
+/// Converts a field of Kubernetes to a field of this spec. Returns the name and the whole text of the new field, or `None`
+/// if `known` does not contain this name.
 pub fn rewritten<'k>(entry: &Entry, known: &[&'k str]) -> Option<(&'k str, String)> {
     let entry = if entry.key == "valueFrom" { entry.value.entries().first()? } else { entry };
     let inner = entry.value.get("claimName").and_then(Node::text).filter(|_| entry.key == "persistentVolumeClaim");

@@ -160,7 +160,8 @@ pub fn observability(body: &declare::Body, calls_api: bool, defaults: &mut Defau
         metrics: given.metrics.as_ref().and_then(|at| metrics(at)),
         launcher_metrics: given.launcher_metrics.as_ref().and_then(|at| metrics(at)),
         progress,
-        // Without the API server, the field has no effect, and must not start another run.
+        // If the pods may not call the API server, the field has no effect. So a change of the field must not start another
+        // run.
         events: calls_api && given.events().value,
         rank_prefix: defaults.take("observability.logs.rankPrefix", logs.rank_prefix()),
     }

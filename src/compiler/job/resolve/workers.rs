@@ -195,7 +195,8 @@ fn runs_in(
     defaults: &mut Defaults,
 ) -> LauncherPod {
     let queued = scheduling.gang.is_some() || scheduling.local_queue.is_some() || scheduling.suspend;
-    // With other targets, one object describes the launcher and the workers, so a queue admits all of them together.
+    // If the target has no `own_workloads`, one object describes the launcher and the workers, so a queue admits all pods
+    // together.
     let queued = queued && target.own_workloads;
     let access = body.security.as_ref().is_none_or(|at| at.value.api_access().value);
     let keeps = body.lifecycle.as_ref().and_then(|at| at.value.keep_workers.as_ref()).is_some_and(|at| at.value);
