@@ -185,8 +185,8 @@ fn summary(applied: &str) -> String {
     if parts.is_empty() { "nothing to apply".to_owned() } else { parts.join("; ") }
 }
 
-/// Prints the states of jobs until all have ended. For a single job, also prints the launcher's log. `is_new` is false
-/// if `kubectl apply` created no object. Then the runs may have ended before, and the user gets a notice.
+/// Prints the states of jobs until all have ended. For a single job, also prints the launcher's log. `is_new` is false if
+/// `kubectl apply` created no object. In that case, the runs may already have ended, and the user gets a notice.
 fn follow(jobs: &[Job], is_new: bool, screen: &Screen) -> Outcome {
     let words: Vec<String> = jobs.iter().map(Job::words).collect();
     let back = words.iter().fold(String::new(), |text, words| {

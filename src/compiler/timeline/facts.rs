@@ -5,9 +5,9 @@ use std::fmt::Write;
 use crate::job::valid::{Gang, HealthPolicy, LauncherKind, Mpi, VolumeSource};
 use crate::plan::{Plan, Shape};
 
-/// Declares the struct of the facts, and converts it to a line of text and back. In the preview page, the module that
-/// compiles specs passes such lines to the module that draws timelines, which therefore does not contain the compiler.
-/// JSON would need more code.
+/// Declares the struct of the facts, and converts it to a line of text and back. In the preview page, one module compiles
+/// specs, and another one draws timelines. The first module passes such lines to the second one, so the second one need not
+/// contain the compiler. JSON would need more code.
 macro_rules! facts {
     ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
         /// The facts that the timeline of a job depends on. Times are in seconds.
