@@ -44,7 +44,8 @@ codes! {
     /// Resources are given twice
     ///
     /// `resources` sets requests and limits in full and replaces `cpu`, `memory` and `ephemeralStorage`. khorovod adds the
-    /// devices of `gpus` and `rdma`, so another number of them in `resources` would be lost. Remove one of the two.
+    /// devices of `gpus` and `rdma`, so another number of them in `resources` would be lost. For the same reason, `rdma.resource`
+    /// cannot be the resource of the GPUs, or `memory`. Remove one of the two.
     Error RESOURCES_TWICE = "resources-twice";
 
     /// A request above its limit, or a device whose request and limit differ
@@ -130,6 +131,7 @@ impl Worker<'_> {
         self.slots(problems);
         self.devices(problems);
         self.devices_twice(problems);
+        self.rdma_resource(problems);
         self.unknown_resources(problems);
         self.huge_pages(problems);
         self.shm(problems);
@@ -217,6 +219,26 @@ impl Worker<'_> {
                 problems.push(problem.hint(format!("remove `{name}` from `resources`; `{field}` adds it")));
             }
         }
+    }
+
+    /// Reports an RDMA resource that another field counts, such as `nvidia.com/gpu`: the number of one would replace that of the
+    /// other.
+    fn rdma_resource(&self, problems: &mut Vec<Problem>) {
+        let Some(at) = self.fields.rdma.and_then(|at| at.resource.as_ref()) else { return };
+        let name = at.0.as_str();
+        let message = if name.ends_with("/gpu") || name == self.fields.gpu_resource().value.0 {
+            format!("`rdma.resource` is `{name}`, which counts GPUs")
+        } else if !name.contains('/') {
+            format!("`rdma.resource` is `{name}`, which is not a device")
+        } else {
+            return;
+        };
+        // A field beside `groups` belongs to all of them, and is reported once.
+        if problems.iter().any(|other| other.labels.first().is_some_and(|label| label.span == at.span)) {
+            return;
+        }
+        let hint = "write the resource of your RDMA device plugin, such as `rdma/hca`, or remove `rdma`";
+        problems.push(Problem::new(&RESOURCES_TWICE, at.span, message).hint(hint));
     }
 
     fn slots(&self, problems: &mut Vec<Problem>) {
