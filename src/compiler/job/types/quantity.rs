@@ -70,15 +70,19 @@ impl Quantity {
         Self { text: count.to_string(), milli: i128::from(count) * 1_000 }
     }
 
-    /// A quarter of the quantity, in the largest binary unit in which it is a whole number.
+    /// A quarter of the quantity, in the largest unit in which it is a whole number. A decimal unit is used if the quantity has one.
     #[must_use]
     pub fn quarter(&self) -> Self {
         let bytes = self.milli / 4_000;
-        let (text, _) = ["Ei", "Pi", "Ti", "Gi", "Mi", "Ki"]
+        let units = match self.text.ends_with(['k', 'M', 'G', 'T', 'P', 'E']) {
+            true => ["E", "P", "T", "G", "M", "k"],
+            false => ["Ei", "Pi", "Ti", "Gi", "Mi", "Ki"],
+        };
+        let text = units
             .iter()
             .filter_map(|name| SUFFIXES.iter().find(|(suffix, _)| suffix == name))
             .find(|(_, factor)| bytes > 0 && bytes % (factor / 1_000) == 0)
-            .map_or((bytes.to_string(), 0), |(name, factor)| (format!("{}{name}", bytes / (factor / 1_000)), 0));
+            .map_or(bytes.to_string(), |(name, factor)| format!("{}{name}", bytes / (factor / 1_000)));
         Self { text, milli: bytes * 1_000 }
     }
 
@@ -130,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_quarter_keeps_a_readable_unit() {
-        for (whole, quarter) in [("256Gi", "64Gi"), ("1Gi", "256Mi"), ("3", "0"), ("100G", "25000000000")] {
+        for (whole, quarter) in [("256Gi", "64Gi"), ("1Gi", "256Mi"), ("3", "0"), ("100G", "25G"), ("1M", "250k")] {
             assert_eq!(Quantity::parse(whole).map(|q| q.quarter().to_string()).as_deref(), Some(quarter), "{whole}");
         }
     }
