@@ -41,6 +41,10 @@ pub struct Description {
 /// How a batch system describes a job.
 #[derive(Debug)]
 pub struct Batch {
+    /// The program that starts the ranks, as a phrase, if it is not the one of `launcher.kind`.
+    pub launcher: Option<String>,
+    /// The command that starts the ranks.
+    pub launch: Vec<String>,
     /// The hosts on which the ranks run, as a phrase.
     pub hosts: &'static str,
     /// How the nodes are released, as a sentence.
@@ -48,7 +52,9 @@ pub struct Batch {
     /// The file of the output, quoted for a shell.
     pub output: String,
     /// The notes, which replace those about pods.
-    pub notes: Vec<&'static str>,
+    pub notes: Vec<String>,
+    /// The maximum time for which the nodes are allocated, in seconds, if there is one.
+    pub most_seconds: Option<u64>,
 }
 
 /// The description of one job.

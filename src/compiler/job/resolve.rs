@@ -136,7 +136,7 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts, kube_version:
         placement: placement(body, &mut defaults),
         scheduling,
         lifecycle: lifecycle(body, runs_in, &mut defaults),
-        security: security(body, &mut defaults),
+        security: security(body, target, &mut defaults),
         observability: observability(body, calls_api, &mut defaults),
         slurm: slurm(body),
         patches: items(body.patches.as_ref()).filter_map(patch).collect(),

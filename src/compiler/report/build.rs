@@ -9,16 +9,18 @@ use crate::job::limits::AGENTS_PORT;
 use crate::job::quantity::Quantity;
 use crate::job::types::format_duration;
 use crate::job::valid::{
-    Claim, ClaimSource, Egress, Gang as GangKind, Group, LauncherKind, Level, Mpi, Placer, ResourceClaim, Resources,
-    Slices, Spec, Topology, Volume, VolumeSource,
+    Checkpoint, Claim, ClaimSource, Egress, Gang as GangKind, Group, LauncherKind, Level, Mpi, Placer, ResourceClaim,
+    Resources, Slices, Spec, Topology, Volume, VolumeSource,
 };
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 use crate::pods;
+use crate::problem::count;
 
 impl Report {
     /// The report of a plan. `objects` are the objects that the job becomes.
     pub(crate) fn new(plan: &Plan, description: &Description, mut objects: Vec<Object>) -> Self {
         let spec = &plan.spec;
+        let batch = description.batch.as_ref();
         let storage: Vec<Storage> = spec.storage.iter().map(|volume| storage(&spec.name, volume)).collect();
         for object in &mut objects {
             purpose::describe(plan, description, &storage, object);
@@ -31,13 +33,13 @@ impl Report {
             run: plan.run.clone(),
             image: spec.image.reference.clone(),
             shape: description.shape,
-            launcher: launcher(plan),
-            launch: if spec.target.has_pods { pods::launch(plan) } else { plan.launch.clone() },
+            launcher: batch.and_then(|batch| batch.launcher.clone()).unwrap_or_else(|| launcher(plan)),
+            launch: batch.map_or_else(|| pods::launch(plan), |batch| batch.launch.clone()),
             workers: worker_groups(plan, description),
             ranks: plan.np,
             pods: pod_count,
             requests: total_requests(plan, launcher_pod),
-            cost: cost(plan),
+            cost: cost(plan, description),
             head: Head {
                 host: plan.launcher_host(),
                 own_pod: launcher_pod,
@@ -125,7 +127,7 @@ fn workers(plan: &Plan, description: &Description, team: &Team, first_rank: Opti
 }
 
 /// The GPUs and the bound on GPU hours.
-fn cost(plan: &Plan) -> Cost {
+fn cost(plan: &Plan, description: &Description) -> Cost {
     let gpus_per_worker = plan.spec.groups.first().map_or(0, Group::requested_gpus);
     let bounds = match &plan.spec.elastic {
         Some(elastic) => {
@@ -133,8 +135,9 @@ fn cost(plan: &Plan) -> Cost {
         }
         None => (plan.gpus, plan.gpus),
     };
-    let hours = |seconds: u64| (seconds * u64::from(bounds.1)).div_ceil(3_600);
-    let most_hours = plan.spec.lifecycle.deadline.filter(|_| plan.gpus > 0).map(hours);
+    let hours = |seconds: u64| seconds.saturating_mul(u64::from(bounds.1)).div_ceil(3_600);
+    let most_seconds = description.batch.as_ref().map_or(plan.spec.lifecycle.deadline, |batch| batch.most_seconds);
+    let most_hours = most_seconds.filter(|_| plan.gpus > 0).map(hours);
     Cost { gpus: plan.gpus, bounds, most_hours }
 }
 
@@ -331,6 +334,15 @@ fn s3_identity(spec: &Spec) -> Option<String> {
     Some(format!("S3: {} {verb} {credentials}", volumes.join(" and ")))
 }
 
+/// Which files are uploaded to S3, if there are several workers.
+fn uploads(plan: &Plan) -> Option<String> {
+    let uploads = |source: &VolumeSource| matches!(source, VolumeSource::S3(s3) if s3.upload);
+    let paths: Vec<_> =
+        plan.spec.storage.iter().filter(|at| uploads(&at.source)).map(|at| at.mount_path.as_str()).collect();
+    (!paths.is_empty() && plan.workers > 1)
+        .then(|| format!("S3: only the files of the first worker are uploaded from {}", paths.join(" and ")))
+}
+
 /// When the GPUs are released, as a sentence.
 fn release(plan: &Plan, description: &Description) -> String {
     let released = if plan.gpus > 0 { "GPUs" } else { "workers" };
@@ -366,16 +378,53 @@ fn release(plan: &Plan, description: &Description) -> String {
     }
 }
 
+/// How many failed attempts are retried, and what counts as one beside a program that fails.
+fn failures(spec: &Spec) -> Vec<String> {
+    let retries = match spec.lifecycle.retries {
+        0 => "the first failed attempt ends the run".to_owned(),
+        retries => format!("the run ends after {} in a row", count(u64::from(retries) + 1, "failed attempt")),
+    };
+    let mut lines = vec![format!("failures: {retries}")];
+    let Checkpoint { signal, grace_period } = &spec.lifecycle.checkpoint;
+    let uploads = spec.storage.iter().any(|at| matches!(&at.source, VolumeSource::S3(s3) if s3.upload));
+    if uploads || (*signal, *grace_period) != ("TERM", 30) {
+        let time = format_duration(u64::from(*grace_period));
+        let again = if uploads { ", and as long again to upload".to_owned() } else { String::new() };
+        lines.push(format!("checkpoint: before the ranks are ended, they get SIG{signal} and {time} to save{again}"));
+    }
+    if let Some(stall) = &spec.lifecycle.stall {
+        let signs = match (&stall.file, &stall.metric) {
+            (None, None) => "output of any rank".to_owned(),
+            (Some(file), None) => format!("a change of {file}"),
+            (None, Some(metric)) => format!("a change of the metric {metric}"),
+            (Some(file), Some(metric)) => format!("a change of {file} or of the metric {metric}"),
+        };
+        let effect = match stall.retries {
+            true => "the attempt ends and counts as failed",
+            false => "the launcher logs what the ranks do, and the training continues",
+        };
+        lines.push(format!("stall: after {} without {signs}, {effect}", format_duration(stall.timeout)));
+    }
+    lines
+}
+
 /// Other facts that matter for a review.
 fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<String> {
     let spec = &plan.spec;
     let mut notes = Vec::new();
     if let Some(batch) = &description.batch {
-        return batch.notes.iter().map(|note| (*note).to_owned()).collect();
+        return batch.notes.clone();
     }
     if spec.namespace.is_none() && plan.scales() {
         notes.push(
             "no namespace is set: the launcher has permission to scale its workers only in `default`; to use another namespace, set -n or metadata.namespace"
+                .to_owned(),
+        );
+    }
+    let may_change_job = spec.target.own_workloads && spec.security.api_access && !spec.lifecycle.keep_workers;
+    if spec.namespace.is_none() && !plan.scales() && may_change_job {
+        notes.push(
+            "no namespace is set: the pods have permission to change their Job only in `default`; to use another namespace, set -n or metadata.namespace"
                 .to_owned(),
         );
     }
@@ -393,13 +442,16 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
         notes.push("no storage: what the ranks write is lost with their pods".to_owned());
     }
     notes.extend(s3_identity(spec));
+    notes.extend(uploads(plan));
     if !spec.launcher.interactive {
         notes.push(match (&spec.elastic, spec.launcher.kind) {
             (Some(_), LauncherKind::Horovodrun) => {
                 "lost node: training continues without its ranks, from the last commit".to_owned()
             }
+            (Some(_), _) => "lost node: the ranks start again on the workers that are left; the program must load its newest checkpoint".to_owned(),
             _ => "lost node: all ranks start again; the program must load its newest checkpoint".to_owned(),
         });
+        notes.extend(failures(spec));
     }
     notes.extend(spec.groups.iter().flat_map(|group| &group.claims).map(
         |ResourceClaim { name, source }| match source {

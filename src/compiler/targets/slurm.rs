@@ -16,6 +16,7 @@ use crate::report::{Batch, Description};
 use std::fmt::Write as _;
 
 use crate::job::quantity::Quantity;
+use crate::job::types::format_duration;
 use crate::job::valid::{Checkpoint, EnvValue, Group, LauncherKind, Mpi, Slurm as Options, Spec};
 use crate::plan::{HOSTFILE, Plan};
 use crate::pods::words::word;
@@ -43,20 +44,43 @@ impl Target for Slurm {
     }
 
     fn describe(&self, plan: &Plan) -> Description {
+        let script = Script::new(plan);
+        let (program, command) = script.launch();
         let alone =
-            (starter(plan) == Starter::Rank).then_some("the script starts the only rank itself, without mpirun");
+            (script.starter == Starter::Rank).then_some("the script starts the only rank itself, without mpirun");
         let held = plan.spec.scheduling.suspend.then_some("held: the job starts after `scontrol release`");
+        let (limit, starts) = (deadline(&plan.spec), plan.spec.lifecycle.retries.saturating_add(1));
+        let restarts = (limit > 0 && starts > 1).then(|| {
+            format!(
+                "limit: the script ends the training after {}, and the time starts at 0 again each time Slurm starts it, at most {starts} times",
+                format_duration(limit)
+            )
+        });
         Description {
             shape: "a batch script for Slurm",
             controller: "Slurm",
             batch: Some(Batch {
+                launcher: match script.starter {
+                    Starter::Step => Some("srun, as slurm.srun asks".to_owned()),
+                    Starter::Agents => Some("srun, which starts one torchrun per node".to_owned()),
+                    Starter::Rank => Some("the script itself".to_owned()),
+                    Starter::Mpi | Starter::Shell => None,
+                },
+                launch: [program, command]
+                    .concat()
+                    .into_iter()
+                    .map(|word| word.replace(HOSTFILE, "HOSTFILE"))
+                    .collect(),
                 hosts: "the nodes that Slurm allocates",
                 release: "Slurm releases the nodes when the script ends",
                 output: word(&output(&plan.spec)),
+                most_seconds: (limit > 0).then(|| limit.saturating_mul(u64::from(starts))),
                 notes: ["the ranks run directly on the nodes; the image is not used"]
                     .into_iter()
                     .chain(alone)
                     .chain(held)
+                    .map(str::to_owned)
+                    .chain(restarts)
                     .collect(),
             }),
             ..Description::default()
@@ -129,14 +153,35 @@ struct Script<'a> {
     tasks: u32,
 }
 
+impl<'a> Script<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        let group = &plan.spec.groups[0];
+        let starter = starter(plan);
+        let tasks = if starter == Starter::Agents { 1 } else { group.slots };
+        let nodes = plan.workers + u32::from(plan.spec.launcher.runs_ranks);
+        Self { plan, group, starter, nodes, tasks }
+    }
+
+    /// The program that starts the ranks, with its options, and the command that it starts. The script puts its check between
+    /// them.
+    fn launch(&self) -> (Vec<String>, Vec<String>) {
+        let Plan { spec, launch, .. } = self.plan;
+        let command = [spec.slurm.wrap.as_slice(), &spec.command].concat();
+        let program = launch.strip_suffix(spec.command.as_slice()).unwrap_or_default();
+        match self.starter {
+            Starter::Shell => (Vec::new(), spec.command.clone()),
+            Starter::Rank => (Vec::new(), command),
+            Starter::Mpi => (program.to_vec(), command),
+            Starter::Step => (srun(self), command),
+            Starter::Agents => (srun(self), [program, &command].concat()),
+        }
+    }
+}
+
 /// Builds the script, which is submitted with sbatch.
 fn script(plan: &Plan) -> String {
     let spec = &plan.spec;
-    let group = &spec.groups[0];
-    let starter = starter(plan);
-    let tasks = if starter == Starter::Agents { 1 } else { group.slots };
-    let nodes = plan.workers + u32::from(spec.launcher.runs_ranks);
-    let script = Script { plan, group, starter, nodes, tasks };
+    let script = Script::new(plan);
 
     let mut text = format!("#!/bin/bash\n{}", header(&script));
     for (option, value) in directives(&script) {
@@ -208,10 +253,11 @@ fn directives(script: &Script<'_>) -> Vec<(&'static str, Option<String>)> {
     all
 }
 
-/// The number of CPUs per task, rounded up because Slurm allocates whole CPUs.
+/// The number of CPUs per task. Slurm allocates whole CPUs, so the number is rounded down: if `workers.cpu` is all CPUs of a node,
+/// no node would have more.
 fn cpus_per_task(script: &Script<'_>) -> Option<i128> {
     let milli = requested_amount(script.group, "cpu")?.milli();
-    Some((milli + i128::from(script.tasks) * 1_000 - 1) / (i128::from(script.tasks) * 1_000))
+    Some((milli / (i128::from(script.tasks) * 1_000)).max(1))
 }
 
 /// The amount of a resource per worker: the request, or otherwise the limit.
@@ -394,16 +440,14 @@ fn heredoc_delimiter(text: &str) -> String {
 /// Writes the three arrays that form the launch command: the program that starts ranks, the check that runs first in each rank,
 /// and the command of the rank.
 fn launch(script: &Script<'_>, text: &mut String) {
-    let Plan { spec, launch, .. } = script.plan;
-    let command = [spec.slurm.wrap.as_slice(), &spec.command].concat();
-    let program = launch.strip_suffix(spec.command.as_slice()).unwrap_or_default();
-    let (check, program, command) = match script.starter {
-        Starter::Shell => ("", Vec::new(), spec.command.clone()),
-        Starter::Rank => ("", Vec::new(), command),
-        Starter::Mpi => (part!("rank.sh"), program.to_vec(), command),
-        Starter::Step => (part!("step.sh"), srun(script), command),
+    let spec = &script.plan.spec;
+    let (program, command) = script.launch();
+    let check = match script.starter {
+        Starter::Shell | Starter::Rank => "",
+        Starter::Mpi => part!("rank.sh"),
+        Starter::Step => part!("step.sh"),
         // The check runs once per node, before torchrun.
-        Starter::Agents => (part!("agent.sh"), srun(script), [program, &command].concat()),
+        Starter::Agents => part!("agent.sh"),
     };
     if script.starter == Starter::Mpi {
         text.extend(["\n", include_str!("../pods/scripts/mpi.sh"), part!("mpi.sh")]);

@@ -10,6 +10,7 @@ use crate::job::types::spec::{
     Checkpoint, Gang, LauncherPod, Level, Lifecycle, Metrics, Observability, Pairs, Patch, Placement, PodSecurityLevel,
     Progress, Scheduling, Security, Slices, Slurm, Srun, Stall, Topology,
 };
+use crate::job::types::target::Facts;
 
 use super::{Defaults, items, pairs, port, section};
 
@@ -106,7 +107,7 @@ pub fn lifecycle(body: &declare::Body, runs_in: LauncherPod, defaults: &mut Defa
         ttl_after_finished: plain!(given.ttl_after_finished),
         keep_workers,
         checkpoint: Checkpoint {
-            signal: checkpoint.signal().value.0,
+            signal: defaults.take("lifecycle.checkpoint.signal", checkpoint.signal()).0,
             grace_period: u32::try_from(grace_period).unwrap_or(u32::MAX),
         },
         stall: given.stall.as_ref().and_then(|at| {
@@ -121,7 +122,7 @@ pub fn lifecycle(body: &declare::Body, runs_in: LauncherPod, defaults: &mut Defa
     }
 }
 
-pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
+pub fn security(body: &declare::Body, target: &'static Facts, defaults: &mut Defaults) -> Security {
     let given = section(body.security.as_ref());
     let level = defaults.take("security.podSecurityLevel", given.pod_security_level()).0;
     let (user, group) = match level {
@@ -138,7 +139,11 @@ pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
         network_policy: defaults.take("security.networkPolicy", given.network_policy()),
         egress: defaults.take("security.egress", given.egress()).0,
         service_account: text!(given.service_account_name),
-        api_access: defaults.take("security.apiAccess", given.api_access()),
+        // With a target whose controller creates the pods, they never get access, so the default has no effect.
+        api_access: match target.own_workloads {
+            true => defaults.take("security.apiAccess", given.api_access()),
+            false => given.api_access().value,
+        },
         read_only_root_filesystem: defaults.take("security.readOnlyRootFilesystem", given.read_only_root_filesystem()),
     }
 }

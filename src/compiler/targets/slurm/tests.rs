@@ -323,6 +323,28 @@ fn shellcheck_finds_nothing() {
 }
 
 #[test]
+fn a_report_has_the_command_of_the_script() {
+    let described = |more: Json| super::Target::describe(&super::Slurm, &plan(&more)).batch.unwrap();
+    let srun = described(json!({"slurm": {"srun": {"mpi": "pmix", "args": ["--cpu-bind=cores"]}, "wrap": ["env"]}}));
+    let words = ["srun", "--kill-on-bad-exit=1", "--label", "--mpi=pmix", "--cpu-bind=cores", "env", "train"];
+    assert_eq!(srun.launch, words);
+    assert!(srun.launcher.unwrap().starts_with("srun"));
+    let torchrun = described(json!({"launcher": "torchrun"}));
+    assert_eq!(torchrun.launch, ["srun", "--kill-on-bad-exit=1", "torchrun", "--no_python", "train"]);
+    let mpirun = described(json!({}));
+    assert_eq!((&mpirun.launch[..3], mpirun.launcher), (&["mpirun", "-np", "4"].map(str::to_owned)[..], None));
+}
+
+#[test]
+fn a_limit_counts_from_each_start() {
+    let described = |more: Json| super::Target::describe(&super::Slurm, &plan(&more)).batch.unwrap();
+    let batch = described(json!({"lifecycle": {"deadline": "2h", "retries": 3}}));
+    assert_eq!(batch.most_seconds, Some(4 * 7_200));
+    assert!(batch.notes.iter().any(|note| note.contains("at most 4 times")), "{:?}", batch.notes);
+    assert_eq!(described(json!({})).most_seconds, None);
+}
+
+#[test]
 fn resources_are_converted_to_slurm_units() {
     let directives = |more: Json| -> Vec<String> {
         let script = super::script(&plan(&more));
@@ -336,7 +358,7 @@ fn resources_are_converted_to_slurm_units() {
         "job-name=mnist",
         "nodes=3",
         "ntasks-per-node=4",
-        "cpus-per-task=3",
+        "cpus-per-task=2",
         "mem=954M",
         "tmp=1G",
         "gres=gpu:a100:4",
