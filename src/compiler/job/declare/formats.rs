@@ -117,6 +117,7 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
             // All characters are points.
             "FileName" if text.bytes().all(|byte| byte == b'.') => None,
             "FileName" if text.contains('/') => Some(WayOut::Advice(FLAT_FILES.to_owned())),
+            "SbatchOption" => look_alike::<T>(text).or_else(|| sbatch_way_out(text)),
             _ => generic(),
         };
         Err((format!("is not {}", T::EXPECTED), way_out))
@@ -339,6 +340,25 @@ fn sbatch_option(text: &str) -> bool {
             name.starts_with(|c: char| c.is_ascii_lowercase())
                 && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         })
+}
+
+/// The correction of an option of sbatch whose value is a word of its own, as in `--mail-type END`, or that is not a long option.
+fn sbatch_way_out(text: &str) -> Option<WayOut> {
+    let text = text.trim();
+    let (name, value) =
+        text.split_once(char::is_whitespace).map_or((text, None), |(name, value)| (name, Some(value.trim())));
+    let whole = value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
+    if sbatch_option(&whole) {
+        return Some(WayOut::Write(whole));
+    }
+    let long = format!("--{}", whole.trim_start_matches('-'));
+    match name.strip_prefix('-') {
+        Some(short) if !short.starts_with('-') => Some(WayOut::Advice(format!(
+            "write the long name of `-{}` with its value, as in `--mail-type=END`; `man sbatch` lists it",
+            short.chars().next()?
+        ))),
+        _ => (!name.starts_with('-') && sbatch_option(&long)).then_some(WayOut::Write(long)),
+    }
 }
 
 fn gres(text: &str) -> bool {

@@ -10,12 +10,12 @@ use crate::yaml::flow::quoted;
 use crate::yaml::{Kind, Node};
 
 codes! {
-    /// A word reaches the program unchanged
+    /// A word that only a shell would interpret
     ///
     /// The words of a list are passed to the program unchanged: `$DATA` is not expanded, and `&&`, `|` and `>` are ordinary
     /// words. To use a shell, write the command as a string, which runs under `bash -c`:
     /// `command: python train.py --data $DATA`. In a list, write an option and its value as two words. Replace dashes and quotes
-    /// that a word processor inserted. All of this also applies to `args` and `launcher.args`. Values of `env` are literal,
+    /// that a word processor inserted. All of this also applies to `args`, `launcher.args` and `slurm.srun.args`. Values of `env` are literal,
     /// too: neither `$NAME` nor Kubernetes' `$(NAME)` is expanded. The text of a file in `code.files` is its content; if the text
     /// is a path, khorovod does not read the file at this path.
     Warning LITERAL_WORD = "literal-word";
@@ -91,6 +91,10 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     if let Some(args) = spec.get("launcher").and_then(|launcher| launcher.get("args")) {
         arguments(args, "write its value", problems);
+    }
+    let srun = spec.get("slurm").and_then(|slurm| slurm.get("srun")).and_then(|srun| srun.get("args"));
+    if let Some(args) = srun {
+        srun_options(args, problems);
     }
     for (name, value) in case.env() {
         if let EnvValue::Literal(text) = &value.value {
@@ -468,6 +472,23 @@ fn arguments(list: &Node, way_out: &str, problems: &mut Vec<Problem>) {
             Some(Problem::new(&LITERAL_WORD, item.span, message).hint(way_out))
         };
         problems.extend(typeset(item.span, word, Some(word)).or_else(|| joined(item.span, word, false)).or_else(open));
+    }
+}
+
+/// Reports words of `slurm.srun.args` that reach srun unchanged: an option with its value, as in `--cpu-bind cores`, and what
+/// [`arguments`] reports.
+fn srun_options(list: &Node, problems: &mut Vec<Problem>) {
+    let Kind::List(items) = &list.kind else { return };
+    for (item, word) in texts(items) {
+        match word.split_once(char::is_whitespace) {
+            Some((option, value)) if option.starts_with("--") && !option.contains('=') => {
+                let right = quoted(&format!("{option}={}", value.trim()));
+                let message = format!("`{word}` is one word: srun does not recognise the option");
+                let problem = Problem::new(&LITERAL_WORD, item.span, message);
+                problems.push(problem.hint(format!("write `{right}`")).fix(item.span, right));
+            }
+            _ => problems.extend(typeset(item.span, word, Some(word))),
+        }
     }
 }
 
