@@ -62,12 +62,20 @@ codes! {
     /// option as the program, so it would not start `command`. The same is true for the first argument after `--`. After `:`,
     /// mpirun starts another program. Write options only.
     Error PROGRAM_IN_ARGS = "program-in-args";
+
+    /// A command of a Slurm cluster, which pods do not have
+    ///
+    /// Environment modules (`module load`, `ml`) and the commands of Slurm, such as `srun` and `sbatch`, exist on the nodes of a
+    /// Slurm cluster, and rarely in an image. In a pod such a line fails. Put the software into the image. For
+    /// `--target slurm`, name the modules in `slurm.modules`, and write lines that only Slurm needs in `slurm.setup`.
+    Warning FOREIGN_COMMAND = "foreign-command";
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     command(case, problems);
     not_a_program(case, problems);
     launcher_twice(case, problems);
+    foreign_command(case, problems);
     launcher_args(case, problems);
     launcher_unset(case, problems);
 }
@@ -166,6 +174,49 @@ fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
     };
     let hint = format!("write only the program, such as `[python, train.py]`, with {launcher}; or {other}");
     problems.push(Problem::new(&LAUNCHER_TWICE, span, message).hint(hint));
+}
+
+/// Reports the first command of a Slurm cluster in a script that runs in pods.
+fn foreign_command(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let Some(command) = case.document.get("spec").and_then(|body| body.get("command")) else { return };
+    let script = match &command.kind {
+        Kind::Scalar { text, .. } => Some((command, text.as_str())),
+        Kind::List(items) => items.iter().zip(items.iter().skip(1)).find_map(|(option, script)| {
+            let is_option = option.text().is_some_and(|text| text.starts_with('-') && text.ends_with('c'));
+            Some((script, script.text()?)).filter(|_| is_option)
+        }),
+        Kind::Map(_) => None,
+    };
+    // A script that loads the function `module` brings its own environment modules.
+    let brings_modules = |text: &str| ["modules.sh", "lmod", "/etc/profile"].iter().any(|part| text.contains(part));
+    let Some((node, script)) = script.filter(|(_, text)| case.spec.target.has_pods && !brings_modules(text)) else {
+        return;
+    };
+    let is_shell = case.spec.launcher.kind == LauncherKind::Shell;
+    let found = shell::commands(script).into_iter().find_map(|words| {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let words = words.get(shell::words_before_program(&words)..)?;
+        let is_foreign = match (shell::base(words.first()?), words.get(1)) {
+            ("module", Some(verb)) => ["add", "load", "purge", "restore", "swap", "unload", "use"].contains(verb),
+            ("ml", Some(_)) | ("sbatch" | "salloc" | "scontrol" | "squeue" | "scancel" | "sacct", _) => true,
+            // With other launchers, `launcher_twice` reports it.
+            ("srun", _) => is_shell,
+            _ => false,
+        };
+        is_foreign.then(|| words[..words.len().min(2)].join(" "))
+    });
+    let Some(found) = found else { return };
+    let written = case.texts.around(node.span).get(node.span.start..node.span.end).unwrap_or_default();
+    let span = written.find(&found).map_or(node.span, |at| {
+        let start = node.span.start + at;
+        Span { start, end: start + found.len(), ..node.span }
+    });
+    let hint = match found.starts_with('m') {
+        true => "remove it, and put the software into the image; for Slurm, write `slurm: {modules: [NAME]}`",
+        false => "remove it; lines that only Slurm needs belong in `slurm.setup`",
+    };
+    let message = format!("`{found}` is a command of Slurm clusters, which images rarely have");
+    problems.push(Problem::new(&FOREIGN_COMMAND, span, message).hint(hint));
 }
 
 fn ranks(case: &Case<'_>) -> u64 {
