@@ -25,8 +25,7 @@ pub fn environment(plan: &Plan) -> Vec<EnvPair> {
         Shape::StatefulSet | Shape::IndexedJob => mpi(plan, &mut env),
     }
     collective(&plan.spec.collective, &mut env);
-    if plan.spec.lifecycle.stall.as_ref().is_some_and(|stall| stall.file.is_none() && stall.metric.is_none()) {
-        // Horovod repeats its warning about a stall every minute. This output would count as progress.
+    if plan.spec.disables_stall_check() {
         set(&mut env, "HOROVOD_STALL_CHECK_DISABLE", "1");
     }
     if let Some(logdir) = &plan.spec.observability.tensorboard_logdir {

@@ -75,6 +75,7 @@ const TABLES: &[Table] = &[
     (&["launcher.kind"], elastic),
     (&["launcher.kind", "launcher.interactive"], interactive),
     (&[], overridden),
+    (&["lifecycle"], stall_check),
     (&["launcher.kind", "launcher.interactive", "scheduling", "workers"], without_effect),
     (&["launcher.runsIn", "launcher.kind", "scheduling"], launcher_pod),
 ];
@@ -254,6 +255,25 @@ fn overridden(case: &Case<'_>) -> Vec<Option<Problem>> {
     pairs.into_iter().map(row).collect()
 }
 
+/// Reports limits of Horovod's own check for stalls in a job for which khorovod disables this check.
+fn stall_check(case: &Case<'_>) -> Vec<Option<Problem>> {
+    let Some(stall) = field!(case.lifecycle.stall).filter(|_| case.spec.disables_stall_check()) else {
+        return Vec::new();
+    };
+    let value = |name: &str| case.env().find(|(own, _)| own.0 == name).map(|(own, _)| own.span);
+    if value("HOROVOD_STALL_CHECK_DISABLE").is_some() {
+        return Vec::new();
+    }
+    let row = |name: &str| {
+        let problem = Problem::new(&NO_EFFECT, value(name)?, format!("`{name}` has no effect with `lifecycle.stall`"));
+        let problem = problem.and(stall.key, "khorovod sets `HOROVOD_STALL_CHECK_DISABLE=1` because of this");
+        Some(problem.hint(format!(
+            "remove `{name}`, or set `lifecycle.stall.file` or `metric`: then khorovod leaves the check on"
+        )))
+    };
+    ["HOROVOD_STALL_CHECK_TIME_SECONDS", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"].into_iter().map(row).collect()
+}
+
 /// Reports fields that have no effect without another field.
 fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     let spec = case.spec;
@@ -278,6 +298,10 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
         let at = at.filter(|_| !has_effect)?;
         let hint = format!("remove `{}`", path.rsplit('.').next().unwrap_or(path));
         Some(Problem::new(&NO_EFFECT, at, format!("`{path}` has no effect without {needs}")).hint(hint))
+    };
+    let horovod = |at: Option<Span>, field: &str| {
+        let needs = "Horovod, which torchrun, jax and tensorflow do not start";
+        row(at, &format!("collective.{field}"), !kind.has_agents(), needs)
     };
     vec![
         row(
@@ -357,6 +381,11 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             has_gpus,
             "GPUs: it is a setting of NCCL",
         ),
+        horovod(key(field!(case.collective.fusion_threshold)), "fusionThreshold"),
+        horovod(key(field!(case.collective.cycle_time)), "cycleTime"),
+        horovod(key(field!(case.collective.autotune)), "autotune"),
+        horovod(key(field!(case.collective.hierarchical_allreduce)), "hierarchicalAllreduce"),
+        horovod(key(field!(case.collective.timeline)), "timeline"),
         row(
             key(field!(case.observability.logs.rank_prefix).filter(|at| !at.value)),
             "observability.logs.rankPrefix",

@@ -59,6 +59,13 @@ impl Spec {
     pub fn claim_of(&self, volume: &Volume) -> String {
         format!("{}-{}", self.name, volume.name)
     }
+
+    /// Whether Horovod's own check for stalls must be off. Horovod repeats its warning about a stall every minute. If
+    /// `lifecycle.stall` takes any output for progress, the warning would count.
+    pub fn disables_stall_check(&self) -> bool {
+        let reads_output = |stall: &Stall| stall.file.is_none() && stall.metric.is_none();
+        self.target.has_pods && self.lifecycle.stall.as_ref().is_some_and(reads_output)
+    }
 }
 
 #[derive(Debug, Clone)]
