@@ -22,7 +22,7 @@ mod words;
 pub use effects::{Effects, effects};
 pub use lexer::{is_name, name_length, unquoted};
 pub use parser::{assignment, parse, tokenize};
-pub use program::{base, commands, launcher, words_before_program};
+pub use program::{base, commands, launcher, words_before_program, written_files};
 pub use rewrite::{Change, Context, reference, rewrite, with_default, within_quotes, without_quotes};
 pub use sums::calculate;
 pub use token::{

@@ -52,6 +52,29 @@ pub fn commands(text: &str) -> Vec<Vec<String>> {
     found
 }
 
+/// Returns the files to which the redirections of a script write, without quotes. It does not search substitutions.
+pub fn written_files(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut lexer = Lexer::new(text, 0, 0, lexer::sums(text), end_of_substitution);
+    let mut redirection = None;
+    while let Ok(Some(token)) = lexer.next() {
+        let written = &text[token.span];
+        match &token.kind {
+            TokenKind::Word(word) => match redirection.take() {
+                Some(sign @ ("<<" | "<<-")) => lexer.announce(sign, word),
+                Some(sign) if sign.contains('>') => found.push(unquoted(text, &word.parts)),
+                _ => {}
+            },
+            TokenKind::Operator if written.contains(['<', '>']) => {
+                redirection = Some(written.trim_start_matches(|c: char| c.is_ascii_digit()));
+            }
+            TokenKind::Newline => drop(lexer.document()),
+            _ => {}
+        }
+    }
+    found
+}
+
 /// Adds the commands of the substitutions in a word.
 fn add_substitutions(text: &str, parts: &[Part], found: &mut Vec<Vec<String>>) {
     for part in parts {

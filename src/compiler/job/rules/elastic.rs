@@ -12,7 +12,7 @@ codes! {
     /// continues with any number between the bounds.
     Error ELASTIC_BOUNDS = "elastic-bounds";
 
-    /// A minimum above its maximum
+    /// `workers.elastic.cooldown.min` is above `max`
     ///
     /// The time before a failed host is used again grows from `min` to `max`.
     Error ELASTIC_COOLDOWN = "elastic-cooldown";

@@ -37,6 +37,13 @@ codes! {
     /// With `NCCL_SOCKET_IFNAME=lo` ranks on different hosts never connect. With `NCCL_SOCKET_IFNAME=^docker0` NCCL may choose the loopback interface. Ranks on different hosts then never connect.
     /// Exclude both interfaces with `^lo,docker0`, or do not set the variable.
     Error DOCKER0_ALONE = "loopback-interface";
+
+    /// An interface that pods usually do not have
+    ///
+    /// Pods usually have only the interfaces `eth0` and `lo`. Names such as `ib0` and `eno1` are interfaces of the node. If no
+    /// interface of the pod has the name, the ranks do not connect. Remove the setting, or set `placement.hostNetwork`. You can
+    /// leave it if your cluster adds an interface of this name to the pods.
+    Note HOST_INTERFACE = "host-interface";
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -177,6 +184,22 @@ fn interface(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let Some((value, span)) = env.filter(|(value, _)| matches!(*value, "lo" | "=lo") && workers > 1) {
         let message = format!("`{value}` connects only ranks of the same host, and the job has {workers} workers");
         problems.push(Problem::new(&DOCKER0_ALONE, span, message).hint("remove the variable"));
+    }
+    let others = ["GLOO_SOCKET_IFNAME", "HOROVOD_GLOO_IFACE", "TP_SOCKET_IFNAME"].into_iter().filter_map(|name| {
+        let (_, at) = case.env().find(|(own, _)| own.0 == name)?;
+        match &at.value {
+            EnvValue::Literal(text) => Some((text.as_str(), at.span)),
+            EnvValue::From(_) => None,
+        }
+    });
+    let in_pods = case.spec.target.has_pods && !case.spec.placement.host_network && case.could_read(&["placement"]);
+    let of_host =
+        |value: &str| ["bond", "en", "hsn", "ib"].iter().any(|start| value.trim_start_matches('=').starts_with(start));
+    let mut all = knob.into_iter().chain(env).chain(others);
+    if let Some((value, span)) = all.find(|(value, _)| in_pods && of_host(value)) {
+        let message = format!("`{value}` is an interface of a node, and pods usually have only `eth0`");
+        let hint = "remove it, or set `placement: {hostNetwork: true}`; leave it if your cluster gives the pods this interface";
+        problems.push(Problem::new(&HOST_INTERFACE, span, message).hint(hint));
     }
     for (value, span) in knob.into_iter().chain(env) {
         if value == "^docker0" {

@@ -1,10 +1,11 @@
 //! Rules about storage: mounts that collide, claims that cannot be shared, buckets that cannot be written.
 
 use super::Case;
-use crate::job::declare::Storage;
+use crate::job::declare::{CommandLine, Storage};
 use crate::job::read::At;
 use crate::job::types::spec::{LauncherPod, Spec, VolumeSource};
 use crate::problem::{Problem, Span, codes};
+use crate::shell;
 
 codes! {
     /// Two mounts at one path
@@ -24,7 +25,7 @@ codes! {
     /// a StorageClass that supports it, or `perWorker` for one volume per worker.
     Error SHARED_READ_WRITE_ONCE = "shared-read-write-once";
 
-    /// An upload without credentials, from a read-only entry, to the place of another one, or not at all
+    /// An upload to S3 that cannot work
     ///
     /// `direction: out` and `both` write to the bucket: they need `secretName`, a Secret that
     /// `kubectl create secret generic s3-keys --from-literal=AWS_ACCESS_KEY_ID=… --from-literal=AWS_SECRET_ACCESS_KEY=…`
@@ -177,13 +178,27 @@ fn nowhere_to_write(case: &Case<'_>, problems: &mut Vec<Problem>) {
         ("lifecycle.stall.file", stall.and_then(|at| at.file.as_ref())),
         ("lifecycle.stall.evidence", stall.and_then(|at| at.evidence.as_ref())),
     ];
-    for (field, at) in paths.into_iter().filter_map(|(field, at)| Some((field, at?))) {
+    let is_writable = |path: &str| {
         let within = |mount: &str| {
-            let rest = at.0.strip_prefix(mount.trim_end_matches('/'));
+            let rest = path.strip_prefix(mount.trim_end_matches('/'));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         let stored = spec.storage.iter().any(|volume| !volume.read_only && within(&volume.mount_path));
-        if !stored && !within("/tmp") && !within("/dev/shm") {
+        stored || ["/tmp", "/dev", "/proc"].into_iter().any(within)
+    };
+    if let Some(command) = &case.body.command
+        && let CommandLine::Script(script) = &command.value
+    {
+        let files = shell::written_files(script);
+        let is_absolute = |path: &&String| path.starts_with('/') && !path.contains(['$', '`', '*']);
+        if let Some(path) = files.iter().filter(is_absolute).find(|path| !is_writable(path)) {
+            let message = format!("the command writes to `{path}`, which is read-only: no storage is mounted there");
+            let hint = "write to a volume of `storage`, or to `/tmp`; `khorovod logs` prints the output of the ranks in any case";
+            problems.push(Problem::new(&NOWHERE_TO_WRITE, command.span, message).hint(hint));
+        }
+    }
+    for (field, at) in paths.into_iter().filter_map(|(field, at)| Some((field, at?))) {
+        if !is_writable(&at.0) {
             let message = format!("`{}` is read-only: no storage is mounted there", at.0);
             problems.push(
                 Problem::new(&NOWHERE_TO_WRITE, at.span, message)
