@@ -138,7 +138,12 @@ pub fn variable(context: &mut Context<'_>, node: &Node, name: &str, value: &str,
         return context.replaced(node, "khorovod sets this variable itself, for its hostfile and ssh");
     }
     let moved = context.env(name, value, from);
-    let (verdict, how) = if moved { (Verdict::Changed, "moved to a Secret") } else { (Verdict::Kept, "") };
+    let (verdict, how) = match (moved, from) {
+        (true, _) => (Verdict::Changed, "moved to a Secret"),
+        // The name of the launcher's pods in an MPIJob.
+        (false, "Launcher") => (Verdict::Changed, "only the launcher had it, and now every rank gets it"),
+        (false, _) => (Verdict::Kept, ""),
+    };
     context.outcomes.settle(node, verdict, &format!("spec.env.{name}"), how);
 }
 

@@ -12,6 +12,7 @@ use crate::field::{self, set};
 use serde_json::{Value as Json, json};
 
 use crate::context::{Context, text};
+use crate::field_outcomes::Verdict;
 use crate::from::training_operator;
 use crate::manifest::{self, OWN, is_own};
 use crate::pod::{self, container};
@@ -73,6 +74,11 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     launch::launch(job, &launcher, &worker, gpus, slots, context);
     images(&launcher, &worker, context);
     settings::clean_pod_policy(job.get("spec"), context);
+    if let Some(spec) = launcher.spec.filter(|_| queued(context)) {
+        let how = "the new job has no launcher pod: because of the gang, the queue or `suspend`, the launcher runs in the first worker, with \
+                   the image, the resources and the placement of a worker";
+        context.report("Launcher", spec.span, Verdict::Changed, field::LAUNCHER_KIND, how);
+    }
     if let Some(node) = launcher.field("resources") {
         match no_launcher_pod(context) {
             Some(why) => context.lose(node, why),
@@ -133,7 +139,7 @@ fn queued(context: &Context<'_>) -> bool {
 }
 
 /// The note for the launcher's fields of a job that becomes one Indexed Job.
-const FIRST: &str = "with a gang, a queue or `suspend`, all pods are one Indexed Job, whose first worker launches";
+const FIRST: &str = "there is no launcher pod: with a gang, a queue or `suspend`, all pods are one Indexed Job, whose first worker launches";
 
 /// Why the new job has no launcher pod; `None` if it has one.
 fn no_launcher_pod(context: &Context<'_>) -> Option<&'static str> {

@@ -30,7 +30,8 @@ pub fn retries(context: &mut Context<'_>, node: &Node) {
     let from = context.outcomes.path(node).to_owned();
     // The operator counts all failures. The count never starts again at 0.
     context.spec.put(set::LIFECYCLE_RETRIES_RESET_AFTER, "never", &from);
-    context.keep(node, set::LIFECYCLE_RETRIES, count.min(1000));
+    context.spec.put(set::LIFECYCLE_RETRIES, count.min(1000), &from);
+    context.kept(node, &[field::LIFECYCLE_RETRIES, field::LIFECYCLE_RETRIES_RESET_AFTER].join(" "));
 }
 
 fn seconds(context: &mut Context<'_>, node: &Node, to: Field<String>) {

@@ -362,8 +362,14 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, main: Option<&Node>, leads: bo
                 context.changed(node, field::IMAGE_PULL_SECRETS, "the launcher uses those of the workers");
             }
             "restartPolicy" => context.replaced(node, "spec.lifecycle.retries is the number of retries"),
+            "serviceAccountName" | "serviceAccount" if leads => context.lose(
+                node,
+                "not set, because it would need more permissions: khorovod renders a ServiceAccount that may do what its launcher does. \
+                 To use this one, set spec.security.serviceAccountName, and give it the permissions that `khorovod explain \
+                 account-permissions` lists",
+            ),
             "serviceAccountName" | "serviceAccount" => {
-                context.lose(node, "workers get no token; for the launcher, set spec.security.serviceAccountName");
+                context.lose(node, "the ranks need no permissions; to use it in all pods, set spec.security.serviceAccountName");
             }
             "hostname"
             | "subdomain"

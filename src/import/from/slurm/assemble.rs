@@ -165,7 +165,7 @@ impl Script<'_, '_, '_> {
         }
         if let Some(why) = &launch.lost {
             let row = self.context.outcomes.add(why.clone(), span);
-            self.lost(row, "Slurm writes the output of the ranks to its own file; on Kubernetes, see `kubectl logs`");
+            self.lost(row, "Slurm writes the output of the ranks to its own file; on Kubernetes, see `khorovod logs`");
         }
         if let Some(ends) = &launch.ends {
             let row = self.context.outcomes.add(ends.clone(), span);

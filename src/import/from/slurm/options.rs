@@ -65,7 +65,7 @@ pub enum Value {
 
 use Value::{Alone, Inline, Needed};
 
-const LOGS: &str = "under Slurm only; on Kubernetes, use `kubectl logs`";
+const LOGS: &str = "under Slurm only; on Kubernetes, use `khorovod logs`";
 const MAIL: &str = "under Slurm only: Kubernetes sends no mail";
 const BINDING: &str = "under Slurm only: on Kubernetes, ranks are not bound to cores";
 const WORDS: Meaning = Needless("it changes only what sbatch prints");
@@ -182,7 +182,10 @@ const OPTIONS: &[OptionRow] = &[
     (
         "dependency d",
         Needed,
-        Lost("pass it when you submit: `sbatch --dependency=…`; on Kubernetes, use a workflow tool"),
+        Lost(
+            "it names a job that has to exist. Under Slurm, pass it when you submit the rendered script: `sbatch --dependency=…`; on \
+             Kubernetes, use a workflow tool",
+        ),
     ),
     ("gpus-per-socket", Needed, Lost("write the number of GPUs per node: `--gpus-per-node`")),
     ("uid gid export-file het-group", Needed, BY_HAND),

@@ -65,6 +65,7 @@ impl Script<'_, '_, '_> {
         self.report_uses_of_task_number();
         // A program may read the index, although no line of the script uses it.
         self.one_of_array();
+        self.report_variables_of_nsys();
         let Some(command) = self.context.spec.get(field::COMMAND).and_then(Json::as_str).map(str::to_owned) else {
             return;
         };
@@ -106,6 +107,30 @@ impl Script<'_, '_, '_> {
                 let how = format!("{why}: in pods it is empty, unless the image sets it. Set `spec.env.{name}`");
                 self.lost(row, &how);
             }
+        }
+    }
+
+    /// Reports variables of Slurm that nsys reads itself, for the name of its output: `nsys profile -o report-%q{SLURM_PROCID}`.
+    fn report_variables_of_nsys(&mut self) {
+        let Some(command) = self.context.spec.get(field::COMMAND).map(Json::to_string) else { return };
+        let is_torchrun = self.context.spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "torchrun");
+        let ours = if is_torchrun { NUMBERS } else { BY_MPI };
+        let mut seen: Vec<&str> = Vec::new();
+        for name in command.split("%q{").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0)) {
+            if !name.starts_with("SLURM_") || seen.contains(&name) {
+                continue;
+            }
+            seen.push(name);
+            let instead = ours.iter().find(|(theirs, _)| *theirs == name);
+            let instead = instead.map_or(String::new(), |(_, ours)| format!("; for pods, write `%q{{{ours}}}`"));
+            let place = format!("%q{{{name}}}");
+            let start = self.text.find(&place).unwrap_or_default();
+            let span = Span { start: self.span.start + start, end: self.span.start + start + place.len(), ..self.span };
+            let row = self.context.outcomes.add(place, span);
+            self.lost(
+                row,
+                &format!("only Slurm sets the variable, and all ranks of a pod would write one file{instead}"),
+            );
         }
     }
 
@@ -192,13 +217,15 @@ impl Script<'_, '_, '_> {
     pub fn report_array(&mut self) {
         let Some((first, _, row)) = self.array.clone() else { return };
         let others = self.other_of_array().map_or(String::new(), |options| {
-            format!(". Render each of the others as a job with its own name: `khorovod render {options} FILE`")
+            format!(". On Kubernetes, render each of the others as a job with its own name: `khorovod render {options} FILE`")
         });
         let limit = self.array_limit.as_ref().map_or(String::new(), |limit| {
-            format!(". Nothing limits how many run at a time (`%{limit}`): submit so many, or use a queue")
+            format!(". There nothing limits how many run at a time (`%{limit}`): submit so many, or use a queue")
         });
         let how = format!(
-            "a TrainingJob is one training; this is the one with the value {first}, in spec.env.{ARRAY_INDEX}{others}{limit}"
+            "a TrainingJob is one training; this is the one with the value {first}, in spec.env.{ARRAY_INDEX}. Under Slurm, submit the \
+             rendered script with the same `sbatch --array=…`, or add the option to spec.slurm.args: the index of Slurm takes \
+             precedence{others}{limit}"
         );
         self.lost(row, &how);
     }
