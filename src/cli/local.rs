@@ -39,11 +39,11 @@ pub struct Options {
     /// Run the job on this machine instead of a cluster, with the programs of this machine
     #[arg(long, help_heading = "Local options", conflicts_with_all = ["detach", "context", "kubeconfig"])]
     pub local: bool,
-    /// Start at most N workers. Default: those of the spec
+    /// With --local: start at most N workers. Default: those of the spec
     #[arg(long, value_name = "N", requires = "local", help_heading = "Local options", value_parser = clap::value_parser!(u32).range(1..))]
     workers: Option<u32>,
-    /// Use FOLDER as the volume NAME of storage (repeatable). Default: a folder of the run, for volumes
-    /// that need no cluster
+    /// With --local: use FOLDER as the volume NAME of storage (repeatable). Default: a folder of the run, for
+    /// volumes that need no cluster
     #[arg(long = "volume", value_name = "NAME=FOLDER", requires = "local", help_heading = "Local options", value_parser = volume)]
     volumes: Vec<(String, PathBuf)>,
 }

@@ -44,6 +44,45 @@ const PROGRAM_EXIT_CODES: &[(&str, &str)] = &[
     ("127", "The command was not found: it is not in the image, or not in PATH."),
     ("134", "An assertion failed, or memory was corrupted (SIGABRT, signal 6)."),
     ("139", "The program or a library crashed (SIGSEGV, signal 11)."),
+    (
+        "197",
+        "Under Slurm, a rank found that the ranks do not match the spec, and its line above states the difference. The batch script \
+         then exits with 42.",
+    ),
+];
+
+/// The exit codes of khorovod itself that need an explanation. docs/reference.md has the same list.
+const OWN_EXIT_CODES: &[(&str, &str)] = &[
+    ("1", "the input has problems, or a check failed."),
+    ("2", "the command line is wrong."),
+    (
+        "3",
+        "a file, a folder, a stream or the cluster could not be read or written, the cluster has no such job, or the API server \
+         refused a call.",
+    ),
+];
+
+/// Words of other systems, and where their subject is explained.
+const TERMS: &[(&str, &str)] = &[
+    ("array", "slurm.args"),
+    ("cost", "lifecycle.deadline"),
+    ("mpi", "launcher.mpi"),
+    ("omp_num_threads", "env"),
+    ("preemption", "lifecycle.checkpoint"),
+    ("requeue", "lifecycle.retries"),
+    ("restart", "lifecycle.retries"),
+    ("sbatch", "slurm"),
+    ("time", "lifecycle.deadline"),
+    ("walltime", "lifecycle.deadline"),
+];
+
+/// Commands of other systems, and the command that does the same.
+const COMMANDS: &[(&str, &str)] = &[
+    ("cancel", "khorovod stop"),
+    ("delete", "khorovod stop"),
+    ("scancel", "khorovod stop"),
+    ("squeue", "khorovod list"),
+    ("sacct", "khorovod status"),
 ];
 
 /// Explains a topic: a problem code, the path of a field, a value of a field, or an exit code. An error lists similar topics.
@@ -56,9 +95,16 @@ pub fn explain(topic: &str) -> Result<String, String> {
     if let Some((code, meaning)) = LAUNCHER_EXIT_CODES.iter().find(|(code, _)| *code == topic) {
         return Ok(format!("exit code {code} of a job's launcher\n\n{}\n", paragraphs(meaning)));
     }
+    let own = OWN_EXIT_CODES.iter().find(|(code, _)| *code == topic);
+    let own = own.map(|(code, meaning)| paragraphs(&format!("If khorovod itself exited with {code}: {meaning}")));
     if let Some((code, meaning)) = PROGRAM_EXIT_CODES.iter().find(|(code, _)| *code == topic) {
         let about = paragraphs(meaning);
-        return Ok(format!("exit code {code} of a program; the launcher itself does not use it\n\n{about}\n"));
+        let own = own.map_or(String::new(), |own| format!("\n{own}\n"));
+        return Ok(format!("exit code {code} of a program; the launcher itself does not use it\n\n{about}\n{own}"));
+    }
+    if let Some(own) = own {
+        let about = "A launcher does not use this code. If it printed it as `training ended with code`, the training program chose it.";
+        return Ok(format!("exit code {topic} of khorovod\n\n{own}\n\n{}\n", paragraphs(about)));
     }
     let path = topic.replace("[]", "").replace(['[', ']'], ".");
     let words: Vec<&str> = path.split('.').filter(|word| !word.is_empty() && word.parse::<usize>().is_err()).collect();
@@ -325,6 +371,13 @@ fn nearest(root: &Value, topic: &str) -> String {
         fields(&expectations, expect, "expect", 2, &mut names);
     }
     let topic = topic.strip_prefix("spec.").unwrap_or(topic);
+    let word = topic.to_ascii_lowercase();
+    if let Some((_, field)) = TERMS.iter().find(|(term, _)| *term == word) {
+        return format!("; see `khorovod explain {field}`");
+    }
+    if let Some((_, command)) = COMMANDS.iter().find(|(term, _)| *term == word) {
+        return format!("; for a job in the cluster, use `{command}`");
+    }
     let near = |name: &String| {
         let last = name.rsplit('.').next().unwrap_or(name);
         strsim::jaro_winkler(name, topic).max(strsim::jaro_winkler(last, topic) - 0.001)
@@ -399,10 +452,23 @@ mod tests {
     }
 
     #[test]
+    fn exit_codes_of_khorovod_are_explained() {
+        for code in ["1", "2", "3"] {
+            let page = explain(code).unwrap();
+            assert!(page.contains(&format!("If khorovod itself exited with {code}")), "{page}");
+        }
+        for (term, field) in TERMS {
+            assert!(explain(field).is_ok(), "{term}: {field}");
+        }
+    }
+
+    #[test]
     fn a_misspelled_field_has_suggestions() {
         assert!(nearest(&schema(), "workers.gpu").contains("did you mean workers.gpus"));
         assert!(nearest(&schema(), "gpsu").contains("workers.gpus"));
         assert!(nearest(&schema(), "maxGpuHours").contains("did you mean expect.maxGpuHours"));
         assert!(nearest(&schema(), "zzzz").contains("explain spec"));
+        assert!(nearest(&schema(), "requeue").contains("explain lifecycle.retries"));
+        assert!(nearest(&schema(), "OMP_NUM_THREADS").contains("explain env"));
     }
 }

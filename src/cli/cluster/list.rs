@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::connection::{now, read};
 use super::diagnosis::{State, Subject, diagnose};
-use super::kubectl::{Connection, Kubectl, Namespace};
+use super::kubectl::{Connection, Kubectl};
 use super::objects::{JOB, Metadata, Objects};
 use super::page;
 use crate::cli::destination::{Destination, TextOrJson};
@@ -26,8 +26,9 @@ pub struct Args {
     /// List only jobs that have not ended, or still hold resources
     #[arg(long)]
     active: bool,
-    #[command(flatten)]
-    namespace: Namespace,
+    /// The namespace. Default: that of the context
+    #[arg(short, long, value_name = "NAME", help_heading = "Cluster options")]
+    namespace: Option<String>,
     #[command(flatten)]
     connection: Connection,
     /// Print the calls of kubectl, and run none of them
@@ -40,7 +41,7 @@ pub struct Args {
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
     let Destination { format, path } = args.output.unwrap_or_else(Destination::stdout);
-    let kubectl = Kubectl::new(&args.connection).in_namespace(args.namespace.namespace.as_deref());
+    let kubectl = Kubectl::new(&args.connection).in_namespace(args.namespace.as_deref());
     // Leave out the ConfigMaps of runs, which are large. Only the ConfigMap `J-current` of each job is needed.
     let current = format!("--selector={JOB},!khorovod.dev/run");
     let selector = format!("--selector={JOB}");
@@ -66,7 +67,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     match format {
         TextOrJson::Json => output::text(&format!("{:#}\n", json!({ "jobs": states })), path.as_deref()),
         TextOrJson::Text if states.is_empty() => {
-            let place = match (&args.namespace.namespace, args.all_namespaces) {
+            let place = match (&args.namespace, args.all_namespaces) {
                 (_, true) => "in any namespace".to_owned(),
                 (Some(name), _) => format!("in namespace {name}"),
                 (None, _) => "in the namespace of the context; -A lists those of all namespaces".to_owned(),

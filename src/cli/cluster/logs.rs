@@ -10,7 +10,7 @@ use self::streams::{Log, Streams};
 use super::connection::{Job, Which, borrowed};
 use super::diagnosis::{Phase, State};
 use super::objects::{Objects, Pod};
-use super::pods::{Output, has_failed, pod_of_rank, rank_of_line, short_name};
+use super::pods::{Output, has_failed, most_ranks, pod_of_rank, rank_of_line, short_name};
 use crate::cli::show::Screen;
 use crate::cli::{Failure, Outcome, output};
 
@@ -28,7 +28,9 @@ const LOOK: Duration = Duration::from_secs(3);
     khorovod logs mnist --all --since 10m\n\n\
     With torchrun, jax and tensorflow, each pod prints the output of its own\n\
     ranks, and all pods are printed. If several pods are printed, each line\n\
-    begins with the pod.")]
+    begins with the pod. --rank needs observability.logs.rankPrefix, unless each pod\n\
+    prints its own ranks.\n\n\
+    In the lines of --dry-run, POD is a pod that the first line lists.")]
 #[allow(clippy::struct_excessive_bools)]
 pub struct Args {
     #[command(flatten)]
@@ -161,6 +163,16 @@ impl Args {
         } else if self.all || (output.is_per_pod && self.ranks.is_empty() && self.workers.is_empty()) {
             chosen.extend(output.pods.iter().copied().filter(|pod| self.previous || !is_old(pod)));
         } else {
+            let most = most_ranks(objects, &job.name);
+            if let Some((rank, most)) =
+                self.ranks.iter().find_map(|rank| Some((rank, most.filter(|most| rank >= most)?)))
+            {
+                return Err(Failure::Usage(format!(
+                    "{} has no rank {rank}: it has the ranks 0 to {}",
+                    job.name,
+                    most - 1
+                )));
+            }
             for word in &self.workers {
                 let found = output.worker(word);
                 if found.is_empty() && !self.follow {

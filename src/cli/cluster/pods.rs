@@ -1,5 +1,6 @@
 //! Finds the pods of a run that print the output of its ranks. The main type is [`Output`].
 
+use khorovod::report::Report;
 use khorovod::{Inputs, Keys, Text};
 
 use super::objects::{COMPONENT, GROUP, INDEX, Job, Objects, Pod, PodSpec, RUN};
@@ -83,13 +84,24 @@ pub fn has_failed(pod: &Pod) -> bool {
         })
 }
 
-/// The number of the pod that runs a rank, computed from the spec that the job's ConfigMap has in an annotation.
-pub fn pod_of_rank(objects: &Objects, job: &str, rank: u32) -> Option<u32> {
+/// The report of a job, computed from the spec that the job's ConfigMap has in an annotation.
+fn report(objects: &Objects, job: &str) -> Option<Report> {
     let text = objects.current(job)?.metadata.annotations.get("khorovod.dev/spec")?.clone();
     let text = Text { name: "the spec in the cluster".to_owned(), text };
     let reports = khorovod::reports(&text, &Inputs { keys: Keys::Masked, ..Inputs::default() }).ok()?;
-    let slots = reports.jobs.first()?.workers.first()?.slots;
-    rank.checked_div(slots)
+    reports.jobs.into_iter().next()
+}
+
+/// The number of the pod that runs a rank, if the spec of the job is known.
+pub fn pod_of_rank(objects: &Objects, job: &str, rank: u32) -> Option<u32> {
+    rank.checked_div(report(objects, job)?.workers.first()?.slots)
+}
+
+/// The maximum number of ranks that a job may have, if its spec is known.
+pub fn most_ranks(objects: &Objects, job: &str) -> Option<u32> {
+    let report = report(objects, job)?;
+    let slots = report.workers.first()?.slots;
+    Some(report.elastic.map_or(report.ranks, |(_, most)| most.saturating_mul(slots))).filter(|most| *most > 0)
 }
 
 /// The rank that printed a line of a launcher, from the prefix that the launcher program adds: `[1,3]<stdout>:` of Open MPI,

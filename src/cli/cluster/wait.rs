@@ -21,7 +21,7 @@ pub struct Args {
     #[command(flatten)]
     which: Which,
     /// Wait until the job is `trained` (ended successfully, with its resources released), until its
-    /// ranks are `running` (any phase from training on), or until its resources are `released`, however it ended
+    /// ranks are `running` (any phase from training on), or until its resources are `released`, however it ended. If the job ends in another way, the exit code is 1
     #[arg(long = "for", value_name = "STATE", default_value = "trained")]
     goal: Goal,
     /// The longest time to wait, such as 30s, 10m or 2h. Default: no limit
