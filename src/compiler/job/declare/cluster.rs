@@ -149,7 +149,7 @@ shape! {
         "gang" gang: Gang, default "none";
         /// The queue of Volcano. Only with `gang: volcano` or the target `volcano`. Default: the queue `default` of Volcano.
         "volcanoQueue" volcano_queue: ObjectName, example "vision";
-        /// The LocalQueue of Kueue, in the namespace of the job. The job starts suspended, and Kueue resumes it. Default: Kueue does not manage the job.
+        /// The LocalQueue of Kueue, in the namespace of the job. The rendered Job has the label of the queue and no `suspend: true`: Kueue's webhook suspends it when you apply it, and Kueue starts it when there is room. Default: Kueue does not manage the job.
         "localQueue" local_queue: ObjectName, example "team-a";
         /// Whether the job starts suspended. If you set it while the job runs, its pods end.
         "suspend" suspend: bool, default false;
@@ -171,25 +171,25 @@ choice! {
 shape! {
     /// How long the job may take, how often it is retried, and what happens after it.
     Lifecycle {
-        /// The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. So the signal comes at the deadline, and not before it, as under Slurm. Default: no limit.
+        /// The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. So the signal comes at the deadline, and not before it, as under Slurm. `activeDeadlineSeconds` of the rendered Job is five minutes more, for a launcher that cannot enforce the deadline. Under Slurm, the time starts at 0 each time Slurm starts the job again. Default: no limit.
         "deadline" deadline: Period, example "24h";
-        /// How long an attempt waits until the launcher reaches all workers or, in an elastic job, `minReplicas` workers. If it does not reach them in this time, the run fails and names the missing workers.
+        /// How long an attempt waits until the launcher reaches all workers or, in an elastic job, `minReplicas` workers. If it does not reach them in this time, the run fails, whatever `retries` is, and names the missing workers.
         "startTimeout" start_timeout: Period, default "30m", example "2h";
         /// How often the training is started again after attempts that failed in a row. Lost, evicted and preempted workers do not count, unless the attempt ran for less than a minute. An attempt that runs for `retriesResetAfter` sets the count to 0, so a training that fails every few hours never ends if there is no `deadline`. With elastic torchrun, this is also the limit for restarts of the ranks within each attempt.
         "retries" retries: Int<0, 1000>, default 3, example 0;
         /// An attempt that ran this long resets the number of failed attempts. With `never`, all failed attempts of the run count.
         "retriesResetAfter" retries_reset_after: PeriodOrNever, default "1h", example "6h";
-        /// How many attempts in a row may end without progress, whatever ended them, before the run fails. An attempt makes progress if its step is higher than that of all attempts before, or if it runs for `retriesResetAfter`. Needs `observability.progress`, and has no effect while that finds no step.
+        /// How many attempts in a row may end without a new highest step, whatever ended them, before the run fails. An attempt that runs for `retriesResetAfter` counts as one with a new step. Needs `observability.progress`, and has no effect without it or while it finds no step.
         "retriesWithoutProgress" retries_without_progress: Int<1, 1000>, default 10, example 5;
         /// Exit codes of the training after which no further attempt starts. Not with torchrun, jax and tensorflow, whose agents do not pass on the exit codes of their ranks. Default: every exit code but 0 is followed by another attempt.
         "finalExitCodes" final_exit_codes: Vec<At<Int<1, 255>>>, example json!([2, 64]);
-        /// How long Kubernetes keeps the finished Job. Default: until you delete it. The other objects of the job stay until you delete them.
+        /// How long Kubernetes keeps the finished Job. Its pods and their logs are deleted with it, so save the log before, for example with `khorovod logs JOB > FILE`. The other objects of the job stay until you delete them. Default: until you delete it.
         "ttlAfterFinished" ttl_after_finished: Duration, example "1h";
-        /// Whether the workers and their GPUs are kept after the end of the run, until you delete them. Otherwise the launcher scales the workers to zero. Only with `launcher.runsIn: ownPod`, so not with torchrun.
+        /// Whether the workers and their GPUs are kept after the end of the run, until you delete them. Otherwise the launcher scales the workers to zero. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
         "keepWorkers" keep_workers: bool, default false;
-        /// The signal and the time that the ranks get to save a checkpoint. Default: `SIGTERM` and `30s`.
+        /// The signal and the time that the ranks get to save a checkpoint, before they are ended by an eviction, a preemption, a drain, the deadline, a newer run or `khorovod stop`. Default: `SIGTERM` and `30s`.
         "checkpoint" checkpoint: Checkpoint, example json!({"signal": "SIGUSR1", "gracePeriod": "2m"});
-        /// How long a training may make no progress. Default: without limit.
+        /// How long a training may run without activity, by default without output of any rank. The start of the training counts too. Then the attempt ends and counts as failed, as `retries` allows. Default: without limit.
         "stall" stall: Stall, example json!({"timeout": "20m"});
     }
 }
@@ -199,7 +199,7 @@ shape! {
     Checkpoint {
         /// The signal.
         "signal" signal: Signal, default "SIGTERM", example "SIGUSR1";
-        /// How long the ranks may continue after the signal, at most `1h`. If a cloud provider takes a node away, it may allow less time.
+        /// How long the ranks may continue after the signal, at most `1h`. An upload of `s3` follows, which may take as long again, and up to a minute and a half for the end of the pod: `terminationGracePeriodSeconds` is the sum. If a cloud provider takes a node away after two minutes, leave it at `30s` with an upload, or save checkpoints often.
         "gracePeriod" grace_period: Period, default "30s", example "2m";
     }
 }
@@ -216,25 +216,25 @@ choice! {
 }
 
 shape! {
-    /// How long a training may make no progress. After this time, the launcher collects from all hosts what each rank is doing, and prints it. If the ranks write their steps to the directory in `KHOROVOD_STEPS`, the launcher also names slow ranks.
+    /// How long a training may run without activity. After this time, the launcher collects from all hosts what each rank is doing, and prints it. If the ranks write their steps to the directory in `KHOROVOD_STEPS`, the launcher also names slow ranks. Without `file` and `metric`, any output counts, and khorovod sets `HOROVOD_STALL_CHECK_DISABLE=1`, because Horovod's own warnings are output too.
     Stall {
-        /// The longest time without progress, at least `10s`. It must be longer than the longest pause of a healthy training, also at its start.
+        /// The longest time without activity, at least `10s`. It must be longer than the longest pause of a healthy training, also at its start.
         "timeout" (required) timeout: Period, example "20m";
-        /// A file that the training changes when it makes progress, for example after each step. It may be on a shared volume or on each host. Default: progress is any output of the training.
+        /// A file that the training changes to show activity, for example after each step. It may be on a shared volume or on each host. Default: any output of any rank is activity.
         "file" file: Path, example "/checkpoints/progress";
-        /// A metric of the ranks, on the port in `observability.metrics`, whose value changes if the training makes progress. If you also set `file`, a change of the file or of the metric counts as progress. Default: no metric.
+        /// A metric of the ranks, on the port in `observability.metrics`, whose changes are activity. If you also set `file`, a change of either counts. Needs `observability.metrics`. Default: no metric.
         "metric" metric: MetricName, example "training_steps_total";
-        /// The reaction of the launcher.
+        /// The reaction of the launcher. With `retry` and `lifecycle.retries: 0`, the run fails.
         "action" action: StallAction, default "retry";
-        /// A directory on a volume, in which each host stores what its ranks are doing. With an `s3` volume, only the files of the first worker reach the bucket. Default: the launcher only prints a shorter form.
+        /// A directory on a volume that all workers mount, in which each host stores what its ranks are doing. With an `s3` volume, only the files of the first worker reach the bucket. Default: the launcher only prints a shorter form.
         "evidence" evidence: Path, example "/checkpoints/stalls";
     }
 }
 
 choice! {
-    /// The reaction of the launcher if a training makes no progress; true ends the attempt.
+    /// The reaction of the launcher if a training shows no activity; true ends the attempt.
     StallAction -> bool {
-        "retry" => true, "It ends the attempt, which counts as failed.";
+        "retry" => true, "It ends the attempt, which counts as failed: `lifecycle.retries` decides whether another one starts.";
         "report" => false, "It only logs, and the training continues.";
     }
 }
@@ -242,9 +242,9 @@ choice! {
 shape! {
     /// The permissions of the pods.
     Security {
-        /// The Pod Security level that the namespace allows. The pods get only the permissions that the spec needs, and never run as root unless `runAsUser` is 0.
+        /// The Pod Security level that the namespace allows. This does not change the namespace. The pods get only the permissions that the spec needs, and never run as root unless `runAsUser` is 0. `nfs` and root need `baseline`; `hostPath`, `hostNetwork` and `rdma` need `privileged`.
         "podSecurityLevel" pod_security_level: PodSecurityLevel, default "restricted";
-        /// The id of the user that the containers run as. On a shared disk, set the id of the owner of the files, as `id -u` prints it. Under `openshift` the platform assigns it.
+        /// The id of the user that the containers run as. On a shared disk (`nfs`, `hostPath`, `existingClaim`), set the id of the owner of the files, as `id -u` prints it. Under `openshift` the platform assigns it.
         "runAsUser" run_as_user: Int<0, 2_147_483_647>, default 65_532;
         /// The id of the group that owns volumes. Kubernetes may give the files of a volume to this group, but not those of `hostPath` and `nfs`. Default: `runAsUser`.
         "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65532;
@@ -291,9 +291,9 @@ shape! {
         "launcherMetrics" launcher_metrics: Metrics, example json!({"port": 9401, "podMonitor": true});
         /// The source of the progress of the training, which the launcher writes to the annotation `khorovod.dev/status` of its Job. `auto` recognises the lines of common frameworks. Default: the progress is unknown, and the output of the training does not pass through another process.
         "progress" progress: Progress, example "auto", example json!({"pattern": "step (\\d+)/(\\d+)"});
-        /// Whether the launcher posts Kubernetes Events for its Job: when an attempt starts and why it ends, lost and replaced workers, hangs, and the end of the run. It permits the pods to create any event in their namespace.
+        /// Whether the launcher posts Kubernetes Events for its Job: when an attempt starts and why it ends, lost and replaced workers, hangs, and the end of the run. It permits the pods to create any event in their namespace. Not with `security.apiAccess: false` and `lifecycle.keepWorkers`.
         "events" events: bool, default false;
-        /// The format of logs. Default: each line starts with its rank.
+        /// The format of logs. The log of the launcher has the output of all ranks; with torchrun, jax and tensorflow, each pod has that of its own. Default: each line starts with its rank.
         "logs" logs: Logs, example json!({"rankPrefix": true});
     }
 }
@@ -371,7 +371,7 @@ impl Field for NetworkPeer {
 shape! {
     /// The format of logs.
     Logs {
-        /// Whether each line of output starts with the rank that printed it.
+        /// Whether each line of output starts with the rank that printed it. `khorovod logs --rank` needs it, except with torchrun, jax and tensorflow. Not with horovodrun and shell.
         "rankPrefix" rank_prefix: bool, default true;
     }
 }
@@ -381,7 +381,7 @@ shape! {
     Slurm {
         /// The partition, as `--partition`. Default: that of the cluster.
         "partition" partition: Directive, example "ml";
-        /// The time limit, as `--time`. Half a minute before it, or at `lifecycle.deadline` if that is earlier, the script ends the ranks. Default: `lifecycle.deadline` plus one minute, else the limit of the partition.
+        /// The time limit, as `--time`. Half a minute before it, or at `lifecycle.deadline` if that is earlier, the script ends the ranks. It starts at 0 each time Slurm starts the job again, at most `lifecycle.retries` times. Default: `lifecycle.deadline` plus one minute, else the limit of the partition.
         "time" time: Period, example "8h";
         /// Environment modules to load, in order, with `module load`.
         "modules" modules: Vec<At<Module>>, example json!(["OpenMPI/4.1.4", "Python/3.10"]);
@@ -399,13 +399,13 @@ shape! {
         "reservation" reservation: Directive, example "course";
         /// The generic resource that counts GPUs, as `--gres` takes it before the number.
         "gres" gres: Gres, default "gpu", example "gpu:a100";
-        /// More options of sbatch, one per item, such as `--mail-type=END`.
+        /// More options of sbatch, one per item, with `=` before a value, such as `--mail-type=END` and `--array=0-9%2`.
         "args" args: Vec<At<SbatchOption>>, example json!(["--mail-type=END", "--exclusive"]);
-        /// Bash that prepares the environment, after the modules and before the ranks start. It runs once each time Slurm starts the job, on the first node, and not again for each attempt. The ranks of all nodes get the variables that it exports.
+        /// Bash that prepares the environment, after the modules and the variables of `env`, which it may change, and before the ranks start. It runs once each time Slurm starts the job, on the first node, and not again for each attempt. The ranks of all nodes get the variables that it exports.
         "setup" setup: Word, example "source ~/venv/bin/activate";
         /// Words that precede the command of each rank, such as a container runtime.
         "wrap" wrap: Vec<At<Word>>, example json!(["apptainer", "exec", "--nv", "mnist.sif"]);
-        /// Start the ranks with srun instead of mpirun, or the agents of torchrun with options of srun. An empty map has the defaults: `srun: {}`. The MPI library must support it. Default: `mpirun` starts the ranks, and srun the agents of torchrun without further options.
+        /// Options of srun. With `launcher: mpirun`, this map makes srun start the ranks instead of mpirun, which the MPI library must support; write `srun: {}` for no options. With `launcher: torchrun`, srun always starts the agents. Not with horovodrun, deepspeed and shell. Default: mpirun starts the ranks.
         "srun" srun: Srun, example json!({"mpi": "pmix"});
     }
 }
@@ -415,7 +415,7 @@ shape! {
     Srun {
         /// The type of MPI for srun, from `srun --mpi=list`; `none` if the ranks do not use MPI. Default: that of the cluster. If the default type has no process management interface, the job ends with code 42.
         "mpi" mpi: Directive, example "pmix";
-        /// More options of srun, one per item, such as `--cpu-bind=cores`.
+        /// More options of srun, one per item, with `=` before a value, such as `--cpu-bind=cores`.
         "args" args: Vec<At<Word>>, example json!(["--cpu-bind=cores"]);
     }
 }

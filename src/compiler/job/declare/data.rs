@@ -25,11 +25,11 @@ shape! {
         "existingClaim" existing_claim: ObjectName, example "team-nfs";
         /// One PersistentVolumeClaim per worker. It stays when the job is deleted. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
         "perWorker" per_worker: Claim, example json!({"size": "100Gi"});
-        /// A directory on an NFS server. The user `security.runAsUser` must be able to write to it. Needs the Pod Security level `baseline`; a claim for an NFS volume does not.
+        /// A directory on an NFS server. The user `security.runAsUser` must be able to write to it. Needs the Pod Security level `baseline`; under `restricted`, write `persistentVolume: {size: 1Ti, source: {nfs: {…}}}` instead.
         "nfs" nfs: Nfs, example json!({"server": "10.0.0.1", "path": "/exports/data"});
         /// A PersistentVolume that khorovod renders, with its claim.
         "persistentVolume" persistent_volume: PersistentVolume, example json!({"size": "1Ti", "source": {"nfs": {"server": "10.0.0.1", "path": "/data"}}});
-        /// Objects in an S3 bucket, which are copied in before the training, or out while it runs and after it.
+        /// Objects in an S3 bucket, which are copied into every worker before the training, or out while it runs and after it. Only the files of the first worker are copied out, not the shards of other workers.
         "s3" s3: S3, example json!({"bucket": "imagenet", "secretName": "s3-keys", "direction": "in"});
         /// A directory of the node. It must exist on every node, and the user `security.runAsUser` must be able to write to it. Needs the Pod Security level `privileged`.
         "hostPath" host_path: HostPath, example json!({"path": "/mnt/nvme"});
@@ -46,7 +46,7 @@ shape! {
         "size" (required) size: Quantity, example "1Ti";
         /// The StorageClass. Default: that of the cluster.
         "storageClassName" storage_class_name: ObjectName, example "fast";
-        /// How it may be mounted. Default: `ReadWriteMany` for a shared claim of several workers, else `ReadWriteOnce`.
+        /// How it may be mounted. Default: `ReadWriteMany` for a `claim` that several workers share, else `ReadWriteOnce`.
         "accessModes" access_modes: Vec<At<AccessMode>>, example json!(["ReadWriteMany"]);
     }
 }
@@ -78,7 +78,7 @@ shape! {
         "endpoint" endpoint: Endpoint, example "https://minio.example.org:9000";
         /// The bucket.
         "bucket" (required) bucket: Bucket, example "imagenet";
-        /// Only objects below this prefix. An empty prefix means the whole bucket.
+        /// Only objects below this folder of the bucket, with or without a `/` at its end. An empty prefix means the whole bucket.
         "prefix" prefix: Prefix, default "", example "train/";
         /// The region.
         "region" region: Region, default "us-east-1";

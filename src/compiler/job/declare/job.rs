@@ -46,7 +46,7 @@ shape! {
     Metadata {
         /// The name of the job. The name of every object starts with it. A job has one run at a time: a changed spec with the same name ends the earlier run. Keep the name short, at most about 36 characters: names of pods add the name of the run and the worker, and have at most 63 characters.
         "name" (required) name: Label, example "mnist";
-        /// The namespace of every object. `-n` overrides it. Default: none, so kubectl uses that of its context, and the permissions of the launcher are for the namespace `default`. A chart uses the namespace of the release.
+        /// The namespace of every object. `-n` overrides it. Set one of them, unless you apply the objects to `default`: without a namespace, the permissions of the launcher are for `default`, so in another namespace it may not scale the workers. Default: none, and kubectl uses that of its context. A chart uses the namespace of the release.
         "namespace" namespace: Namespace, example "team-a";
         /// Labels of every object except pods, so that a changed label does not restart a run. For labels of pods, use `patches` with `target: {kind: Pod}`.
         "labels" labels: Table<LabelKey, LabelValue>, example json!({"team": "vision"});
@@ -58,17 +58,17 @@ shape! {
 shape! {
     /// The training: its image, command, workers and everything else.
     Body {
-        /// The image of every pod: a name, or a map with digest, pull policy and pull secrets. The image needs bash, coreutils, findutils, sed, and curl or Python 3. The launchers mpirun, horovodrun, deepspeed and shell also need the client and the server of OpenSSH, and an MPI; horovodrun, deepspeed and torchrun need Horovod, DeepSpeed or PyTorch. The page images.md of the documentation has the list, and `image/check-image` reports what is missing.
+        /// The image of every pod: a name, or a map with digest, pull policy and pull secrets. Not used with `--target slurm`, whose ranks run directly on the nodes. The image needs bash, coreutils, findutils, sed, and curl or Python 3. The launchers mpirun, horovodrun, deepspeed and shell also need the client and the server of OpenSSH, and an MPI; horovodrun, deepspeed and torchrun need Horovod, DeepSpeed or PyTorch. The page images.md of the documentation has the list, and `image/check-image` reports what is missing.
         "image" (required) image: Image, example "ghcr.io/acme/mnist:1.4";
-        /// Change this text to run an unchanged spec again. It is part of the hash that names the run. The Job of the earlier run stays until you delete it.
+        /// Change this text to run an unchanged spec again. It is part of the hash that names the run. It is needed only while the Job of the earlier run exists: after `khorovod stop`, or after `lifecycle.ttlAfterFinished`, apply the spec or call `khorovod run` again. The Job of the earlier run stays until you delete it.
         "runTag" run_tag: Text, example "2";
-        /// The command of every rank. A list is the program and its arguments; a text runs under `bash -c`. Default: an error, unless `launcher.interactive` is set.
+        /// The command of every rank, without a launcher such as `mpirun` or `srun`. A list is the program and its arguments, without a shell; a text runs under `bash -c`. Default: an error, unless `launcher.interactive` is set.
         "command" command: CommandLine, example json!(["python", "train.py"]), example "python train.py --lr $LR";
         /// Arguments that are appended to a command that is a list. A command that is a text gets them as `"$@"`.
         "args" args: Vec<At<Text>>, example json!(["--epochs", "10"]);
         /// The working directory of the ranks. Default: `code.mountPath` if `code` is set, else that of the image.
         "workingDir" working_dir: Path, example "/workspace";
-        /// Environment variables of every rank: a text, or a reference to the value. They override those that khorovod sets. Variables that the launcher needs, such as `RANK` or the host file of MPI, are an error.
+        /// Environment variables of every rank: a text, or a reference to the value. They override those that khorovod sets. Variables that the launcher needs, such as `RANK` or the host file of MPI, are an error. khorovod does not set `OMP_NUM_THREADS`: a library then starts as many threads per rank as it finds CPUs, and torchrun sets it to 1 if a worker has several ranks. Under Slurm, `slurm.setup` runs after these variables are set, and may change them.
         "env" env: Table<EnvName, EnvValue>, example json!({"LR": "0.1", "TOKEN": {"secretKeyRef": {"name": "hf", "key": "token"}}});
         /// Secrets and ConfigMaps of which each key becomes an environment variable.
         "envFrom" env_from: Vec<At<EnvFrom>>, example json!([{"secretRef": {"name": "wandb"}}]);
@@ -78,9 +78,9 @@ shape! {
         "workers" (required) workers: Workers, example json!({"replicas": 4, "gpus": 8});
         /// The program that starts the ranks: its name, or a map with its options and the pod it runs in. Default: `mpirun`. If your program uses torch.distributed without MPI, write `torchrun`.
         "launcher" launcher: Launcher, example "torchrun", example json!({"kind": "mpirun", "mpi": "mpich"});
-        /// Settings of ssh between the pods.
+        /// Settings of ssh between the pods. Not with torchrun, jax and tensorflow.
         "ssh" ssh: Ssh, example json!({"secretName": "my-keys"});
-        /// Settings of NCCL, Horovod and MPI. Variables in `env` override them.
+        /// Settings of NCCL, Horovod and MPI. Variables in `env` override them, and other variables of these libraries belong there.
         "collective" collective: Collective, example json!({"interface": "eth0"});
         /// Volumes for data and results. Each is mounted in every worker and, unless it is `perWorker` or `s3`, also in the launcher pod.
         "storage" storage: Vec<At<Storage>>, example json!([{"name": "data", "mountPath": "/data", "existingClaim": "imagenet"}]);

@@ -10,27 +10,27 @@ use crate::job::types::spec;
 shape! {
     /// The program that starts the ranks, and the pod it runs in. With torchrun, jax and tensorflow, and with `runsIn: firstWorker`, the launcher is the pod with index 0.
     Launcher {
-        /// The program that starts the ranks.
+        /// The program that starts the ranks. Required in a map; without `launcher`, it is mpirun.
         "kind" (required) kind: LauncherKind, default "mpirun", example "mpirun";
-        /// The MPI in the image. Not with torchrun, jax and tensorflow.
+        /// The MPI in the image. Not with torchrun, jax and tensorflow. horovodrun uses MPI if the Horovod of the image was built with it, else Gloo; elastic jobs always use Gloo.
         "mpi" mpi: Mpi, default "openmpi", example "mpich";
-        /// Arguments of the launcher program. khorovod adds the number of ranks, the hosts, the ssh settings and the bounds of `elastic`; for mpirun also `--bind-to none` and an option that starts each line of output with its rank, if you do not set these. `khorovod plan` prints the whole command. torchrun gets these values as variables `PET_*` instead.
+        /// Arguments of the launcher program. khorovod adds the number of ranks, the hosts, the ssh settings and the bounds of `elastic`; for mpirun also `--bind-to none` and an option that starts each line of output with its rank, if you do not set these. `khorovod plan` prints the whole command. torchrun gets these values as variables `PET_*` instead. Not with jax, tensorflow and shell, which have no options. Bind ranks to cores only if each worker has cores of its own: see `workers.cpu`.
         "args" args: Vec<At<Word>>, example json!(["--bind-to", "socket"]);
         /// The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend`, torchrun, jax, tensorflow and `security.apiAccess: false`.
         "runsIn" runs_in: LauncherPod, example "firstWorker";
-        /// Whether the launcher pod also runs ranks, as one more host beside the workers and with the same resources.
+        /// Whether the launcher pod also runs ranks, as one more host beside the workers and with the same resources. Only with `runsIn: ownPod`, and not with `workers.elastic`.
         "runsRanks" runs_ranks: bool, default false;
-        /// Whether the launcher pod stays open for `kubectl exec`, until `idleTimeout`. With kind `shell`.
+        /// Whether the launcher pod stays open for `kubectl exec`, until `idleTimeout`. Only with kind `shell`.
         "interactive" interactive: bool, default false;
-        /// How long an interactive launcher stays open without a session.
+        /// How long an interactive launcher stays open without a session. Only with `interactive`.
         "idleTimeout" idle_timeout: Period, default "2h";
-        /// CPUs of the launcher pod.
+        /// CPUs of the launcher pod. Only with `runsIn: ownPod`, and not with `runsRanks`.
         "cpu" cpu: Quantity, default "1", example "2";
-        /// Memory of the launcher pod. With more than 1,000 workers, the default is larger and grows with their number.
+        /// Memory of the launcher pod. Only with `runsIn: ownPod`, and not with `runsRanks`. With more than 1,000 workers, the default is larger and grows with their number.
         "memory" memory: Quantity, default "2Gi", example "4Gi";
-        /// The image of the launcher pod. Default: that of the job.
+        /// The image of the launcher pod. Only with `runsIn: ownPod`. Default: that of the job.
         "image" image: ImageName, example "ghcr.io/acme/launcher:1.0";
-        /// How long the workers keep their GPUs while no launcher runs. After this time, the workers release the GPUs.
+        /// How long the workers wait while no launcher runs, for example because its node is lost. After this time, the workers release their GPUs and CPUs. Not with torchrun, jax and tensorflow, `lifecycle.keepWorkers` and `security.apiAccess: false`.
         "lostTimeout" lost_timeout: Period, default "15m", example "1h";
     }
     or a text for "kind" as kind: LauncherKind;
@@ -71,9 +71,9 @@ shape! {
     Elastic {
         /// The minimum number of workers. If there are fewer, the launcher waits for others, at most `timeout`.
         "minReplicas" (required) min_replicas: Int<1, MAX_WORKERS>, example 2;
-        /// The maximum number of workers.
+        /// The maximum number of workers, up to which you may scale the job. khorovod never adds workers above `replicas` itself.
         "maxReplicas" (required) max_replicas: Int<1, MAX_WORKERS>, example 8;
-        /// How long `horovodrun` does not use a failed host. Not with torchrun. Default: horovodrun never uses a failed host again.
+        /// How long `horovodrun` does not use a failed host. A host is the name of a worker's pod, and a pod that replaces it with the same name counts as the same host. Not with torchrun. Default: horovodrun never uses a failed host again.
         "cooldown" cooldown: Cooldown, example json!({"min": "1m", "max": "10m"});
         /// How long the training waits if fewer than `minReplicas` workers are left. After this time, the attempt has failed. The limit for the start of an attempt is `lifecycle.startTimeout` and, with torchrun, also this time.
         "timeout" timeout: Period, default "10m";
@@ -93,19 +93,19 @@ shape! {
 }
 
 shape! {
-    /// Settings of ssh between the pods.
+    /// Settings of ssh between the pods. Not with torchrun, jax and tensorflow.
     Ssh {
-        /// The port sshd listens on in the pods. At least 1024, unless the pods run as root.
+        /// The port sshd listens on in the pods. A port below 1024 needs `security.runAsUser: 0`. Not with torchrun, jax and tensorflow.
         "port" port: Int<1, 65_535>, default 2222;
-        /// An existing Secret with the keys `id_ed25519`, `authorized_keys`, `host_key` and `known_hosts`; `khorovod keygen` generates one. Default: khorovod renders one per run, `<job>-<run>-ssh`.
+        /// An existing Secret with the keys `id_ed25519`, `authorized_keys`, `host_key` and `known_hosts`; `khorovod keygen` generates one. Not with torchrun, jax and tensorflow. Default: khorovod renders one per run, `<job>-<run>-ssh`.
         "secretName" secret_name: ObjectName, example "my-keys";
-        /// The login name in the pods.
+        /// The login name in the pods. Not with torchrun, jax and tensorflow.
         "user" user: UserName, default "khorovod";
     }
 }
 
 shape! {
-    /// Settings of NCCL, Horovod and MPI. If you leave a setting out, the library uses its own default.
+    /// Settings of NCCL, Horovod and MPI. If you leave a setting out, the library uses its own default. Variables in `env` override these settings, and other variables such as `NCCL_IB_HCA` belong there. khorovod does not set `OMP_NUM_THREADS`.
     Collective {
         /// The log level of NCCL, as the variable `NCCL_DEBUG`. Default: that of NCCL, which prints no messages.
         "ncclDebug" nccl_debug: Debug, example "WARN";
@@ -113,15 +113,15 @@ shape! {
         "interface" interface: Interface, example "eth0";
         /// Whether NCCL may use InfiniBand. Default: that of NCCL, which uses it if the pod has such a device.
         "infiniband" infiniband: bool, example true;
-        /// The amount of data that Horovod combines into one reduction. Default: that of Horovod, 128 MB.
+        /// The amount of data that Horovod combines into one reduction. Not with torchrun, jax and tensorflow. Default: that of Horovod, 128 MB.
         "fusionThreshold" fusion_threshold: Quantity, example "64Mi";
-        /// The time between two rounds in which Horovod combines tensors, a multiple of `1ms`. Default: that of Horovod, `1ms`.
+        /// The time between two rounds in which Horovod combines tensors, a multiple of `1ms`. Not with torchrun, jax and tensorflow. Default: that of Horovod, `1ms`.
         "cycleTime" cycle_time: Milliseconds, example "5ms";
-        /// Whether Horovod tunes its own parameters. Default: that of Horovod, false.
+        /// Whether Horovod tunes its own parameters. Not with torchrun, jax and tensorflow. Default: that of Horovod, false.
         "autotune" autotune: bool, example true;
-        /// Whether Horovod reduces within each host first. Default: that of Horovod, false.
+        /// Whether Horovod reduces within each host first. Not with torchrun, jax and tensorflow. Default: that of Horovod, false.
         "hierarchicalAllreduce" hierarchical_allreduce: bool, example true;
-        /// The file for the timeline of Horovod, which rank 0 writes. Default: no timeline.
+        /// The file for the timeline of Horovod, which rank 0 writes. Not with torchrun, jax and tensorflow. Default: no timeline.
         "timeline" timeline: Path, example "/results/timeline.json";
     }
 }

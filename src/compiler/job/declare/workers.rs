@@ -16,7 +16,7 @@ macro_rules! with_worker_fields {
     ($callback:ident $($head:tt)*) => {
         $callback! {
             { $($head)* }
-            /// The number of additional workers, which are ready but run no ranks until another worker is lost. Each group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
+            /// The number of additional workers, which are ready but run no ranks until another worker is lost. Each group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow, and not with `elastic`.
             "spares" spares: Int<0, MAX_WORKERS>, default 0, example 1;
             /// GPUs per worker. 0 trains on CPUs.
             "gpus" gpus: Int<0, 64>, default 0, example 8;
@@ -24,9 +24,9 @@ macro_rules! with_worker_fields {
             "gpuResource" gpu_resource: ResourceName, default "nvidia.com/gpu", example "nvidia.com/mig-1g.10gb";
             /// Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, Slurm `--ntasks-per-node`, and JAX processes. Default: one per GPU, at least one.
             "slotsPerWorker" slots_per_worker: Int<1, 1024>, example 8;
-            /// CPUs per worker, for all its ranks together: both request and limit. With `memory` too, the pods have the QoS class Guaranteed. Default: no request and no limit.
+            /// CPUs per worker, for all its ranks together: both request and limit. This is a share of CPU time, not a set of cores: the ranks may run on any core of the node. With a whole number here, `memory` too, and the static CPU manager policy on the nodes, a worker gets cores of its own. khorovod does not set `OMP_NUM_THREADS`. Under Slurm, it is `--cpus-per-task` for each rank, rounded down. Default: no request and no limit.
             "cpu" cpu: Quantity, example "32";
-            /// Memory per worker, for all its ranks together: both request and limit. Default: no request and no limit.
+            /// Memory per worker, for all its ranks together: both request and limit. A worker that uses more is killed. With `cpu` too, the pods have the QoS class Guaranteed. Default: no request and no limit.
             "memory" memory: Quantity, example "256Gi";
             /// Size of `/dev/shm`, which uses memory of the worker. Default: a quarter of `memory`, else 8Gi.
             "shm" shm: Quantity, example "64Gi";
@@ -34,9 +34,9 @@ macro_rules! with_worker_fields {
             "ephemeralStorage" ephemeral_storage: Quantity, example "100Gi";
             /// Devices that each worker gets by Dynamic Resource Allocation (DRA), Kubernetes 1.34 or newer: GPUs, network interfaces, or others that a DRA driver offers.
             "resourceClaims" resource_claims: Vec<At<ResourceClaim>>, example json!([{"name": "nic", "resourceClaimTemplateName": "rdma-nic"}]);
-            /// The entry of `resourceClaims` with the GPUs that `gpus` counts. The workers then do not request `gpuResource`.
+            /// The entry of `resourceClaims` with the GPUs that `gpus` counts. Only with `gpus`. The workers then do not request `gpuResource`.
             "gpuClaim" gpu_claim: Label, example "gpus";
-            /// RDMA devices per worker. They need the capability `IPC_LOCK`, and therefore the Pod Security level `privileged`.
+            /// RDMA devices per worker. Needs the Pod Security level `privileged`, because of the capability `IPC_LOCK`.
             "rdma" rdma: Rdma, example json!({"resource": "rdma/hca", "count": 8});
             /// Kubernetes requests and limits in full, instead of `cpu`, `memory` and `ephemeralStorage`.
             "resources" resources: Resources, example json!({"requests": {"cpu": "8"}, "limits": {"memory": "64Gi"}});
@@ -87,15 +87,15 @@ with_worker_fields! {
     worker_shape
     /// The pods that run ranks.
     Workers {
-        /// The number of workers; with `elastic`, the number at the start. A changed number starts a new run.
+        /// The number of workers, which are the nodes of `torchrun --nnodes` and of Slurm; with `elastic`, the number at the start. A changed number starts a new run.
         "replicas" replicas: Int<1, MAX_WORKERS>, example 4;
-        /// The number of workers may change during the run. For `horovodrun` and `torchrun`. The run continues without lost workers. khorovod does not change the number itself, but you can. With horovodrun: `kubectl scale statefulset JOB-RUN-worker --replicas 6`. With torchrun, until you apply the spec again: `kubectl patch job JOB-RUN -p '{"spec": {"completions": 6, "parallelism": 6}}'`.
+        /// The number of workers may change during the run. Only with `launcher: horovodrun` or `torchrun`, and not with `groups` and `spares`. The run continues without lost workers. khorovod does not change the number itself, but you can. With horovodrun: `kubectl scale statefulset JOB-RUN-worker --replicas 6`. With torchrun, until you apply the spec again: `kubectl patch job JOB-RUN -p '{"spec": {"completions": 6, "parallelism": 6}}'`.
         "elastic" elastic: Elastic, example json!({"minReplicas": 2, "maxReplicas": 8});
         /// Multi-node NVLink: all workers join a ComputeDomain of NVIDIA's DRA driver, and each gets IMEX channels. Kubernetes 1.34 or newer. Add `placement: {topology: {required: nvlink}}`, so that all workers run on nodes of one NVLink domain.
         "computeDomain" compute_domain: ComputeDomain, example "Single";
-        /// Heterogeneous worker groups. The fields beside `groups` are the defaults of each group. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
+        /// Heterogeneous worker groups. The fields of a worker beside `groups`, such as `gpus`, are the defaults of each group. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
         "groups" groups: Vec<At<Group>>, example json!([{"name": "a100", "replicas": 2, "gpus": 8}]);
-        /// The checks that a worker must pass before it runs ranks. Default: workers with GPUs are checked before each attempt that follows a failed one, and others are not checked.
+        /// The checks that a worker must pass before it runs ranks. Default: `OnFailure` for workers with GPUs, `Never` for others; with a map, `policy` decides.
         "healthCheck" health_check: HealthCheck, example json!({"command": ["dcgmi", "diag", "-r", "1"], "timeout": "2m"});
     }
     exactly one of ["replicas", "groups"];
@@ -115,7 +115,7 @@ with_worker_fields! {
 shape! {
     /// The checks that a worker must pass before it runs ranks: khorovod's own checks, and your `command`. khorovod logs in to the worker and checks the number and the memory errors of GPUs, RDMA devices, free space, volumes, the clock, and the connection to other workers. A worker that fails is replaced by a spare, or by a new worker.
     HealthCheck {
-        /// The attempts before which the workers are checked. Without the map `healthCheck`, it is `OnFailure` for workers with GPUs and `Never` for others.
+        /// The attempts before which the workers are checked. Without the whole map `healthCheck`, it is `OnFailure` for workers with GPUs and `Never` for others.
         "policy" policy: HealthPolicy, default "Always";
         /// A command that runs on every worker beside khorovod's own checks. Any exit code but 0 means that the worker must not run ranks.
         "command" command: CommandLine, example json!(["dcgmi", "diag", "-r", "1"]);
@@ -159,7 +159,7 @@ choice! {
 shape! {
     /// RDMA devices per worker.
     Rdma {
-        /// The resource that counts the devices.
+        /// The resource that counts the devices, which your RDMA device plugin has. Not the resource of the GPUs.
         "resource" resource: ResourceName, example "rdma/hca", example "vpc.amazonaws.com/efa";
         /// The number of devices.
         "count" count: Int<1, 64>, default 1;
