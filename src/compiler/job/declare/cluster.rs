@@ -25,7 +25,7 @@ shape! {
         "spread" spread: LabelKey, default "kubernetes.io/hostname";
         /// Instead of spreading, pack the workers into one domain of this node label, if possible.
         "pack" pack: LabelKey, example "topology.kubernetes.io/rack";
-        /// How close together the workers run: in one rack, one block, or one domain of another level. khorovod passes it to Kueue, to Volcano or to the PodGroup of Kubernetes, or else sets an affinity of the pods.
+        /// How close together the workers run: in one rack, one block, or one domain of another level. A level is a node label, or one of the words `host`, `nvlink`, `rack`, `block`, `zone` and `region`. khorovod passes it to Kueue, to Volcano or to the PodGroup of Kubernetes, or else sets an affinity of the pods.
         "topology" topology: Topology, example json!({"required": "rack"});
         /// Whether the pods use the network of their node. Needs the Pod Security level `privileged`.
         "hostNetwork" host_network: bool, default false;

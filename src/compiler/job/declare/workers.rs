@@ -95,7 +95,7 @@ with_worker_fields! {
         "computeDomain" compute_domain: ComputeDomain, example "Single";
         /// Heterogeneous worker groups. The fields of a worker beside `groups`, such as `gpus`, are the defaults of each group. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
         "groups" groups: Vec<At<Group>>, example json!([{"name": "a100", "replicas": 2, "gpus": 8}]);
-        /// The checks that a worker must pass before it runs ranks. Default: `OnFailure` for workers with GPUs, `Never` for others; with a map, `policy` decides.
+        /// The checks that a worker must pass before it runs ranks. A worker that fails is replaced by a spare, or by a new worker. Default: `OnFailure` for workers with GPUs, `Never` for others; with a map, `policy` decides.
         "healthCheck" health_check: HealthCheck, example json!({"command": ["dcgmi", "diag", "-r", "1"], "timeout": "2m"});
     }
     exactly one of ["replicas", "groups"];
