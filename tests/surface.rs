@@ -247,7 +247,7 @@ fn table_of(page: &str, heading: &str) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let (_, section) = text.split_once(&format!("\n## {heading}\n")).unwrap();
     let lines = section.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
-    lines.map(|line| format!("{line}\n")).collect()
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The meaning of an exit code of a launcher, as `khorovod explain` prints it.
@@ -287,7 +287,9 @@ fn commands(page: &mut String) {
     }
     let mut users: BTreeMap<&Opt, Vec<&str>> = BTreeMap::new();
     for (name, _, options) in &all {
-        options.iter().for_each(|option| users.entry(option).or_default().push(name));
+        for option in options {
+            users.entry(option).or_default().push(name);
+        }
     }
     let is_shared = |option: &Opt| users[option].len() > 2;
     *page += "| Command | Purpose | Default |\n|---|---|---|\n";
