@@ -43,6 +43,7 @@ mod in_place {
         ("observability.logs.rankPrefix", "false"),
         ("observability.metrics", "{port: 77}"),
         ("scheduling.localQueue", "other"),
+        ("scheduling.partialAdmission", "true"),
         ("scheduling.suspend", "true"),
         ("security.apiAccess", "false"),
         ("security.egress", "private"),

@@ -122,9 +122,7 @@ impl<'a> Object<'a> {
     /// A custom resource that belongs to the run.
     pub fn custom(plan: &'a Plan, api_version: &'static str, kind: &'static str, spec: Json) -> Self {
         let mut metadata = Metadata::of_run(plan, plan.stem());
-        if let Some(queue) = &plan.spec.scheduling.local_queue {
-            metadata.labels.set("kueue.x-k8s.io/queue-name", queue);
-        }
+        metadata.queue(plan);
         Self { api_version, kind, origin: "spec.workers".into(), metadata, body: Body::Custom { spec } }
     }
 }

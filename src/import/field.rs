@@ -112,6 +112,7 @@ fields! {
     SCHEDULING_SCHEDULER_NAME: String = "spec.scheduling.schedulerName";
     SCHEDULING_SUSPEND: bool = "spec.scheduling.suspend";
     SCHEDULING_VOLCANO_QUEUE: String = "spec.scheduling.volcanoQueue";
+    SCHEDULING_WORKLOAD_PRIORITY_CLASS_NAME: String = "spec.scheduling.workloadPriorityClassName";
     SECURITY: Json = "spec.security";
     SECURITY_FS_GROUP: u32 = "spec.security.fsGroup";
     SECURITY_POD_SECURITY_LEVEL: String = "spec.security.podSecurityLevel";

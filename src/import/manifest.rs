@@ -101,6 +101,8 @@ pub fn metadata(node: Option<&Node>, default: &str, context: &mut Context<'_>) {
         let Some(value) = context.text(&entry.value) else { continue };
         if entry.key == "kueue.x-k8s.io/queue-name" {
             context.keep(&entry.value, set::SCHEDULING_LOCAL_QUEUE, value);
+        } else if entry.key == "kueue.x-k8s.io/priority-class" {
+            context.keep(&entry.value, set::SCHEDULING_WORKLOAD_PRIORITY_CLASS_NAME, value);
         } else {
             own_key(context, entry, set::METADATA_LABELS, value);
         }

@@ -162,10 +162,16 @@ fn indexed_pods<'a>(plan: &Plan, team: &Team, template: PodTemplate<'a>) -> Spec
 pub fn indexed<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let team = &plan.teams[0];
     let mut metadata = Metadata::of_run(plan, &team.workload).component("worker");
-    if let Some(queue) = &plan.spec.scheduling.local_queue {
-        // Kueue's webhook suspends new Jobs. If `suspend` were set here, applying the object again would suspend a run that
-        // is training.
-        metadata.labels.set("kueue.x-k8s.io/queue-name", queue);
+    // Kueue's webhook suspends new Jobs. If `suspend` were set here, applying the object again would suspend a run that
+    // is training.
+    metadata.queue(plan);
+    if plan.spec.admits_part() {
+        metadata = metadata
+            .annotate("kueue.x-k8s.io/job-min-parallelism", plan.min_members().to_string())
+            // Otherwise Kubernetes would start the other indexes when the first pods succeed.
+            .annotate("kueue.x-k8s.io/job-completions-equal-parallelism", "true");
+    } else if plan.spec.is_elastic_in_kueue() {
+        metadata = metadata.annotate("kueue.x-k8s.io/elastic-job", "true");
     }
     Object::new(team.origin(plan), metadata, Body::Job { spec: Box::new(indexed_spec(plan, files)) })
 }

@@ -108,6 +108,17 @@ impl<'a> Metadata<'a> {
         metadata
     }
 
+    /// Adds the labels of Kueue to a workload.
+    pub fn queue(&mut self, plan: &'a Plan) {
+        let scheduling = &plan.spec.scheduling;
+        if let Some(queue) = &scheduling.local_queue {
+            self.labels.set("kueue.x-k8s.io/queue-name", queue);
+            if let Some(class) = &scheduling.workload_priority_class {
+                self.labels.set("kueue.x-k8s.io/priority-class", class);
+            }
+        }
+    }
+
     #[must_use]
     pub fn component(mut self, component: &'static str) -> Self {
         self.labels.set(COMPONENT, component);

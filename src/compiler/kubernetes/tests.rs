@@ -163,6 +163,45 @@ fn the_topology_of_a_gang_is_a_field_of_its_pod_group() {
     }
 }
 
+/// The rules are those of the webhook of Kueue 0.17 (`validatePartialAdmissionCreate`, `validateTopologyRequest`): the smallest number
+/// of pods is below `parallelism`, and an elastic job has neither a smallest number nor a topology.
+#[test]
+fn kueue_changes_the_size_of_elastic_jobs() {
+    let kueue = |least: Option<u32>, part, given: Option<Topology>| {
+        let objects = objects(spec(|spec| {
+            spec.launcher.kind = LauncherKind::Torchrun;
+            spec.launcher.runs_in = LauncherPod::FirstWorker;
+            spec.groups[0].replicas = 4;
+            spec.scheduling.local_queue = Some("local".into());
+            spec.scheduling.workload_priority_class = Some("high".into());
+            spec.scheduling.partial_admission = part;
+            spec.placement.topology = given;
+            spec.elastic = least.map(|min_replicas| Elastic {
+                min_replicas,
+                max_replicas: 8,
+                cooldown: None,
+                timeout: 600,
+                reset_limit: None,
+            });
+        }));
+        let job = find(&objects, "Job");
+        assert_eq!(job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"], "high");
+        assert_eq!(job["spec"]["parallelism"], 4);
+        let all = job["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
+        let of_kueue =
+            all.into_iter().filter_map(|(key, value)| Some((key.strip_prefix("kueue.x-k8s.io/")?.to_owned(), value)));
+        Json::Object(of_kueue.collect())
+    };
+    let part = json!({"job-min-parallelism": "2", "job-completions-equal-parallelism": "true"});
+    assert_eq!(kueue(Some(2), true, None), part);
+    assert_eq!(kueue(Some(2), true, Some(topology(Some("rack"), None, None))), part);
+    assert_eq!(kueue(Some(2), false, None), json!({"elastic-job": "true"}));
+    // All workers are the smallest number, so Kueue cannot start fewer.
+    assert_eq!(kueue(Some(4), true, None), json!({"elastic-job": "true"}));
+    assert_eq!(kueue(Some(2), false, Some(topology(Some("rack"), None, None))), json!({}));
+    assert_eq!(kueue(None, true, None), json!({}));
+}
+
 #[test]
 fn kueue_reads_the_topology_from_annotations_of_the_pods() {
     let annotations = |given| {

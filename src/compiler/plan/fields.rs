@@ -165,7 +165,16 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     self::collective(&mut list, collective);
     self::placement(&mut list, placement);
     // The version of Kubernetes changes the version of the PodGroup, but no pod.
-    let Scheduling { gang, volcano_queue, local_queue, suspend, scheduler_name, kube_version: _ } = scheduling;
+    let Scheduling {
+        gang,
+        volcano_queue,
+        local_queue,
+        workload_priority_class,
+        partial_admission,
+        suspend,
+        scheduler_name,
+        kube_version: _,
+    } = scheduling;
     let gang = gang.map(|gang| match gang {
         Gang::Volcano => "volcano",
         Gang::Coscheduling => "coscheduling",
@@ -175,8 +184,10 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     // PodGroup.
     list.optional_if(!spec.target.is_gang, "scheduling.gang", gang);
     list.optional_if(fixed("scheduling.volcanoQueue"), "scheduling.volcanoQueue", volcano_queue.as_ref());
-    // This is a label of the workload, not of its pods.
+    // These are labels and annotations of the workload, not of its pods.
     list.optional_if(false, "scheduling.localQueue", local_queue.as_ref());
+    list.optional_if(false, "scheduling.workloadPriorityClassName", workload_priority_class.as_ref());
+    list.add(Reach::InPlace, "scheduling.partialAdmission", partial_admission);
     list.optional("scheduling.schedulerName", scheduler_name.as_ref());
     list.add(Reach::InPlace, "scheduling.suspend", suspend);
     // In an elastic job, torchrun itself counts the restarts, and its limit is a variable of the pods.

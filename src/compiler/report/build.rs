@@ -518,7 +518,9 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
         notes.push(format!("gang: {} schedules all pods together or none", description.controller));
     }
     if let Some(queue) = &spec.scheduling.local_queue {
-        notes.push(format!("Kueue: the job waits in the LocalQueue {queue}"));
+        let class = scheduling_class(spec);
+        notes.push(format!("Kueue: the job waits in the LocalQueue {queue}{class}"));
+        notes.extend(changes_size(plan));
     } else if spec.scheduling.suspend {
         let (kind, field) = description.suspended;
         notes.push(format!("suspended: nothing starts until {field} of the {kind} is false"));
@@ -543,4 +545,21 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
         notes.push(format!("spec.patches: this plan does not show what the {} patches change", spec.patches.len()));
     }
     notes
+}
+
+/// The priority class of a job in Kueue, as the end of a sentence.
+fn scheduling_class(spec: &Spec) -> String {
+    let class = spec.scheduling.workload_priority_class.as_ref();
+    class.map_or_else(String::new, |class| format!(", with the WorkloadPriorityClass {class}"))
+}
+
+/// How Kueue changes the number of workers of an elastic job.
+fn changes_size(plan: &Plan) -> Option<String> {
+    let (least, most) = (plan.min_members(), plan.workers);
+    if plan.spec.admits_part() {
+        return Some(format!("Kueue starts {least} to {most} workers, as many as fit into the quota"));
+    }
+    plan.spec.is_elastic_in_kueue().then(|| {
+        "Kueue: you can change the number of workers during the run; this needs Kueue 0.18, or 0.13 with the feature gate ElasticJobsViaWorkloadSlices".to_owned()
+    })
 }

@@ -239,7 +239,8 @@ impl Facts {
 fn queue(plan: &Plan) -> Option<String> {
     let scheduling = &plan.spec.scheduling;
     if let Some(queue) = &scheduling.local_queue {
-        return Some(format!("Kueue admits the job when its LocalQueue `{queue}` has quota for all pods."));
+        let size = if plan.spec.admits_part() { format!("{} pods", plan.min_members()) } else { "all pods".to_owned() };
+        return Some(format!("Kueue admits the job when its LocalQueue `{queue}` has quota for {size}."));
     }
     if scheduling.suspend {
         return Some("The Job is suspended: no pod starts until `spec.suspend` of the Job is false.".to_owned());

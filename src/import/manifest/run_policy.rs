@@ -19,7 +19,7 @@ pub fn field(context: &mut Context<'_>, key: &str, node: &Node) {
             false => context.needless(node, "this is the default of khorovod, too"),
         },
         "schedulingPolicy" => scheduling(context, node),
-        "managedBy" => context.lose(node, "for MultiKueue, set spec.scheduling.localQueue"),
+        "managedBy" => context.lose(node, "Kueue sets it for a queue of MultiKueue: set spec.scheduling.localQueue"),
         _ => {}
     }
 }

@@ -151,6 +151,10 @@ shape! {
         "volcanoQueue" volcano_queue: ObjectName, example "vision";
         /// The LocalQueue of Kueue, in the namespace of the job. The rendered Job has the label of the queue and no `suspend: true`: Kueue's webhook suspends it when you apply it, and Kueue starts it when there is room. Default: Kueue does not manage the job.
         "localQueue" local_queue: ObjectName, example "team-a";
+        /// The WorkloadPriorityClass of Kueue: the queue admits jobs of a higher class first, and may preempt others for them. Only with `localQueue`. Default: the priority of `placement.priorityClassName`.
+        "workloadPriorityClassName" workload_priority_class_name: ObjectName, example "high";
+        /// Whether Kueue may start the job with fewer workers if the quota has no room for all, but for `workers.elastic.minReplicas`. Kueue then allows no other number until the job ends, and refuses a change of this field in a run: change `runTag` with it. Only with `localQueue`, and with `minReplicas` below `replicas`.
+        "partialAdmission" partial_admission: bool, default false;
         /// Whether the job starts suspended. If you set it while the job runs, its pods end.
         "suspend" suspend: bool, default false;
         /// The name of the scheduler. Default: the scheduler of the gang, else that of the cluster.

@@ -70,6 +70,8 @@ const NAMES: &[(&str, &str)] = &[
     ("Worker.replicas", "spec.workers.replicas"),
     // Kueue and Volcano
     ("kueue.x-k8s.io/queue-name", "spec.scheduling.localQueue"),
+    ("kueue.x-k8s.io/priority-class", "spec.scheduling.workloadPriorityClassName"),
+    ("kueue.x-k8s.io/job-min-parallelism", "spec.scheduling.partialAdmission"),
     ("minAvailable", "spec.scheduling.gang"),
     ("minMember", "spec.scheduling.gang"),
     ("queueName", "spec.scheduling.localQueue"),

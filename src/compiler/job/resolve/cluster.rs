@@ -26,6 +26,8 @@ pub fn scheduling(body: &declare::Body, kube_version: KubeVersion) -> Scheduling
         gang,
         volcano_queue: text!(given.volcano_queue),
         local_queue: text!(given.local_queue),
+        workload_priority_class: text!(given.workload_priority_class_name),
+        partial_admission: given.partial_admission().value,
         suspend: given.suspend().value,
         scheduler_name: text!(given.scheduler_name).or(own.map(str::to_owned)),
         kube_version,

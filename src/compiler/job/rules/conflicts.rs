@@ -290,6 +290,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     let may_end = spec.target.own_workloads && spec.security.api_access && !spec.lifecycle.keep_workers;
     // Whether the workers run `guard.sh`, which releases them if no launcher runs.
     let watches = may_end && !kind.has_agents();
+    let has_kueue = spec.scheduling.local_queue.is_some() || !spec.target.has_pods;
     let has_queue = spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang;
     let prefixes = !matches!(kind, LauncherKind::Horovodrun | LauncherKind::Shell);
     let has_policy = spec.security.network_policy || !spec.target.has_pods;
@@ -349,6 +350,19 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             "scheduling.volcanoQueue",
             has_queue,
             "`scheduling.gang: volcano`; for Kueue use `localQueue`",
+        ),
+        row(
+            key(field!(case.scheduling.workload_priority_class_name)),
+            "scheduling.workloadPriorityClassName",
+            has_kueue,
+            "Kueue: add `scheduling.localQueue`, or write `placement.priorityClassName` for the priority of pods",
+        ),
+        row(
+            key(field!(case.scheduling.partial_admission).filter(|at| at.value)),
+            "scheduling.partialAdmission",
+            has_kueue && spec.admits_part() || !spec.target.has_pods,
+            "Kueue and a smaller job: it needs `scheduling.localQueue`, `workers.elastic` with `minReplicas` below `replicas`, and \
+             the target `plain`, because Kueue reduces only the Jobs of Kubernetes",
         ),
         row(key(field!(case.workers.gpu_resource)), "workers.gpuResource", has_gpus, "`gpus`"),
         row(

@@ -386,6 +386,24 @@ pub struct Placement {
 }
 
 impl Spec {
+    /// Whether Kueue may start the job with a part of its workers. Kueue can do so only with a Job of Kubernetes.
+    pub fn admits_part(&self) -> bool {
+        let Scheduling { local_queue, partial_admission, .. } = &self.scheduling;
+        let may_shrink = match (&self.elastic, self.groups.first()) {
+            (Some(elastic), Some(group)) => elastic.min_replicas < group.replicas,
+            _ => false,
+        };
+        *partial_admission && local_queue.is_some() && may_shrink && self.target.own_workloads
+    }
+
+    /// Whether the number of workers may change while Kueue runs the job. Kueue can do so only with a Job of Kubernetes, and does not
+    /// combine it with a topology or with a partial admission.
+    pub fn is_elastic_in_kueue(&self) -> bool {
+        let has_queue = self.scheduling.local_queue.is_some() && self.target.own_workloads;
+        let has_topology = self.placement.topology.as_ref().is_some_and(Topology::places);
+        self.elastic.is_some() && has_queue && !has_topology && !self.admits_part()
+    }
+
     /// The component that places the workers by `placement.topology`.
     pub fn placer(&self) -> Placer {
         let is_required = self.placement.topology.as_ref().is_some_and(|topology| topology.required.is_some());
@@ -407,6 +425,10 @@ pub struct Scheduling {
     pub volcano_queue: Option<String>,
     /// Kueue's local queue.
     pub local_queue: Option<String>,
+    /// Kueue's priority class of the workload.
+    pub workload_priority_class: Option<String>,
+    /// Whether Kueue may start an elastic job with fewer workers.
+    pub partial_admission: bool,
     pub suspend: bool,
     /// The scheduler of the pods. If the spec sets `gang` but not `schedulerName`, this is the scheduler of the gang.
     pub scheduler_name: Option<String>,

@@ -31,7 +31,8 @@ leave() {
 # The first workers watch the launcher: see guard.sh.
 guard=''
 watches() {
-  [[ -n $own_job ]] || return
+  # With an account of its own, a worker has no token.
+  [[ -n $own_job && -e /var/run/secrets/kubernetes.io/serviceaccount/token ]] || return
   case ${HOSTNAME%%.*} in "${team_names[0]}"-[0123]) ;; "${team_names[0]}"-*) return 1 ;; esac
 }
 if watches; then

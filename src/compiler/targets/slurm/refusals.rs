@@ -76,6 +76,8 @@ pub const EXCEPTIONS: &[Exception] = &[
     Exception::ignored("placement.hostNetwork"),
     Exception::ignored("scheduling.volcanoQueue"),
     Exception::ignored("scheduling.localQueue"),
+    Exception::ignored("scheduling.workloadPriorityClassName"),
+    Exception::ignored("scheduling.partialAdmission"),
     Exception::ignored("scheduling.schedulerName"),
     Exception::ignored("lifecycle.ttlAfterFinished"),
     Exception::ignored("lifecycle.keepWorkers"),
