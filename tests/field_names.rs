@@ -27,6 +27,7 @@ const KUBERNETES: &[(&str, &[&str], Roundtrip)] = &[
     ("Scheduling", &["schedulerName"], roundtrip::<core::PodSpec>),
     ("Scheduling", &["suspend"], roundtrip::<batch::JobSpec>),
     ("Security", &["serviceAccountName"], roundtrip::<core::PodSpec>),
+    ("Workers", &["serviceAccountName"], roundtrip::<core::PodSpec>),
     ("Security", &["fsGroup", "runAsUser"], roundtrip::<core::PodSecurityContext>),
     ("Security", &["readOnlyRootFilesystem"], roundtrip::<core::SecurityContext>),
     ("Metrics", &["from"], roundtrip::<net::NetworkPolicyIngressRule>),

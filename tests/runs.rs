@@ -58,6 +58,7 @@ const EDITS: &[&[&str]] = &[
     &["workers.resources={requests: {cpu: 7}}", "workers.cpu=null", "workers.memory=null"],
     &["workers.resourceClaims=[{name: nic, resourceClaimTemplateName: own-nic}]"],
     &["workers.resourceClaims=[{name: nic, resourceClaimName: shared}]"],
+    &["workers.serviceAccountName=reads-data"],
     &["workers.resourceClaims=[{name: nic, devices: {requests: [{name: nic, exactly: {deviceClassName: dranet}}]}}]"],
     &[
         "workers.resourceClaims=[{name: gpus, resourceClaimTemplateName: all}]",

@@ -127,7 +127,9 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
     let is_worker = matches!(kind, PodKind::Worker(_));
     // If no launcher runs, the workers release the GPUs themselves, so they need the account too.
     let has_access = plan.own_job().is_some();
-    let account = match &spec.security.service_account {
+    let own = spec.security.worker_account.as_ref().filter(|_| is_worker);
+    let has_access = has_access && own.is_none();
+    let account = match own.or(spec.security.service_account.as_ref()) {
         Some(name) => Some(name.into()),
         None => has_access.then(|| plan.stem().into()),
     };

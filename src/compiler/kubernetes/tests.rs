@@ -119,6 +119,18 @@ fn a_native_gang_is_a_pod_group_of_the_version_of_the_cluster() {
     }
 }
 
+#[test]
+fn workers_have_an_account_of_their_own_without_a_token() {
+    let objects = objects(spec(|spec| spec.security.worker_account = Some("reads-data".into())));
+    let worker = &find(&objects, "StatefulSet")["spec"]["template"]["spec"];
+    assert_eq!(worker["serviceAccountName"], "reads-data");
+    assert_eq!(worker["automountServiceAccountToken"], false);
+    let launcher = &find(&objects, "Job")["spec"]["template"]["spec"];
+    assert_eq!(launcher["serviceAccountName"], find(&objects, "ServiceAccount")["metadata"]["name"]);
+    assert_eq!(launcher["automountServiceAccountToken"], true);
+    assert_eq!(find(&objects, "RoleBinding")["subjects"][0]["name"], launcher["serviceAccountName"]);
+}
+
 /// A topology of one level, or of slices of two workers.
 fn topology(required: Option<&str>, preferred: Option<&str>, slices: Option<&str>) -> Topology {
     Topology {

@@ -502,6 +502,7 @@ fn security(list: &mut List, security: &Security) {
         network_policy,
         egress,
         service_account,
+        worker_account,
         api_access: _,
         read_only_root_filesystem,
     } = security;
@@ -521,6 +522,7 @@ fn security(list: &mut List, security: &Security) {
     };
     list.add(Reach::InPlace, "security.egress", egress);
     list.optional("security.serviceAccountName", service_account.as_ref());
+    list.optional("workers.serviceAccountName", worker_account.as_ref());
     list.run("security.readOnlyRootFilesystem", read_only_root_filesystem);
 }
 

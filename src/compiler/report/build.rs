@@ -324,7 +324,7 @@ fn s3_identity(spec: &Spec) -> Option<String> {
     if volumes.is_empty() {
         return None;
     }
-    let credentials = match &spec.security.service_account {
+    let credentials = match spec.security.worker_account.as_ref().or(spec.security.service_account.as_ref()) {
         Some(account) => {
             format!("the role that AWS gives to the ServiceAccount {account}, which it must have before the pods start")
         }
@@ -443,6 +443,14 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
     }
     notes.extend(s3_identity(spec));
     notes.extend(uploads(plan));
+    if let Some(account) = &spec.security.worker_account {
+        let held = if plan.scales() {
+            "; if no launcher can start any more, the workers keep their GPUs until you delete the run"
+        } else {
+            ""
+        };
+        notes.push(format!("workers: the ServiceAccount {account}, without a token for the API server{held}"));
+    }
     if !spec.launcher.interactive {
         notes.push(match (&spec.elastic, spec.launcher.kind) {
             (Some(_), LauncherKind::Horovodrun) => {

@@ -63,6 +63,8 @@ facts! {
     elastic_timeout: u64,
     /// Whether the pods may scale the workers, and end their Job.
     has_access: bool,
+    /// Whether the workers release the GPUs if no launcher runs.
+    has_guard: bool,
     keeps_workers: bool,
     interactive: bool,
     /// The reason why the job waits before its pods start, as a sentence.
@@ -212,6 +214,7 @@ impl Facts {
             min_workers: spec.elastic.as_ref().map(|elastic| elastic.min_replicas),
             elastic_timeout: spec.elastic.as_ref().map_or(0, |elastic| elastic.timeout),
             has_access: plan.own_job().is_some(),
+            has_guard: spec.security.worker_account.is_none(),
             keeps_workers: lifecycle.keep_workers,
             interactive: spec.launcher.interactive,
             queue: queue(plan),

@@ -97,6 +97,8 @@ with_worker_fields! {
         "groups" groups: Vec<At<Group>>, example json!([{"name": "a100", "replicas": 2, "gpus": 8}]);
         /// The checks that a worker must pass before it runs ranks. A worker that fails is replaced by a spare, or by a new worker. Default: `OnFailure` for workers with GPUs, `Never` for others; with a map, `policy` decides.
         "healthCheck" health_check: HealthCheck, example json!({"command": ["dcgmi", "diag", "-r", "1"], "timeout": "2m"});
+        /// An existing ServiceAccount for the workers, which gives them an identity in the cloud: a role of AWS, a service account of Google, or a managed identity of Azure. The launcher keeps its own account. The workers then get no token for the API server, so they cannot release their GPUs if no launcher starts any more. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow. Default: the account of the launcher.
+        "serviceAccountName" service_account_name: ObjectName, example "reads-data";
     }
     exactly one of ["replicas", "groups"];
 }

@@ -141,6 +141,7 @@ pub fn security(body: &declare::Body, target: &'static Facts, defaults: &mut Def
         network_policy: defaults.take("security.networkPolicy", given.network_policy()),
         egress: defaults.take("security.egress", given.egress()).0,
         service_account: text!(given.service_account_name),
+        worker_account: body.workers.as_ref().and_then(|at| text!(at.service_account_name)),
         // With a target whose controller creates the pods, they never get access, so the default has no effect.
         api_access: match target.own_workloads {
             true => defaults.take("security.apiAccess", given.api_access()),

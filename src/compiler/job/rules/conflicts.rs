@@ -289,7 +289,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     // Whether the pods may change the Job of their run. `Plan::own_job` has the same condition.
     let may_end = spec.target.own_workloads && spec.security.api_access && !spec.lifecycle.keep_workers;
     // Whether the workers run `guard.sh`, which releases them if no launcher runs.
-    let watches = may_end && !kind.has_agents();
+    let watches = may_end && !kind.has_agents() && spec.security.worker_account.is_none();
     let has_kueue = spec.scheduling.local_queue.is_some() || !spec.target.has_pods;
     let has_queue = spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang;
     let prefixes = !matches!(kind, LauncherKind::Horovodrun | LauncherKind::Shell);
@@ -327,7 +327,8 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             key(field!(case.launcher.lost_timeout)),
             "launcher.lostTimeout",
             watches || !spec.target.has_pods,
-            "workers that can release their GPUs: this needs ssh, `security.apiAccess`, and no `lifecycle.keepWorkers`",
+            "workers that can release their GPUs: this needs ssh, `security.apiAccess`, and neither `lifecycle.keepWorkers` \
+             nor `workers.serviceAccountName`",
         ),
         row(
             key(field!(case.lifecycle.final_exit_codes)),
@@ -499,6 +500,11 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
             "`workers.elastic` with Horovod needs",
             key(field!(case.workers.elastic).filter(|_| !has_agents)),
             "the launcher ends with the first worker",
+        ),
+        (
+            "`workers.serviceAccountName` needs",
+            key(workers.service_account_name.as_ref()),
+            "all pods have one template, and the account of the launcher: `security.serviceAccountName`",
         ),
         (
             "`lifecycle.keepWorkers` needs",

@@ -302,7 +302,9 @@ fn s3(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
         );
     }
     let Some(direction) = s3.direction.as_ref().filter(|at| at.0.1) else { return };
-    if s3.secret_name.is_none() && case.could_read(&["security"]) && case.spec.security.service_account.is_none() {
+    let security = &case.spec.security;
+    let has_account = security.service_account.is_some() || security.worker_account.is_some();
+    if s3.secret_name.is_none() && case.could_read(&["security", "workers"]) && !has_account {
         let problem = Problem::new(&S3_UPLOAD, direction.span, "an upload needs credentials");
         problems.push(
             problem.hint("add `secretName: s3-keys`, a Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` (`khorovod explain s3-upload` shows how to create it); or on AWS, name a ServiceAccount that has a role: `security: {serviceAccountName: trainer}`"),

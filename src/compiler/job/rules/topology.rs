@@ -150,6 +150,11 @@ fn rank_order(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let why = [
             (!spec.target.own_workloads, "the pods of an operator have no permissions", "leave `--target` out"),
             (!spec.security.api_access, "`security.apiAccess` is false", "remove `apiAccess`"),
+            (
+                spec.security.worker_account.is_some(),
+                "with `workers.serviceAccountName`, workers have no token for the API server",
+                "remove `serviceAccountName`",
+            ),
             (spec.lifecycle.keep_workers, "`lifecycle.keepWorkers` is true", "remove `keepWorkers`"),
         ];
         if let Some((_, reason, hint)) = why.into_iter().find(|(is_so, ..)| *is_so) {

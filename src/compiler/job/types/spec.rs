@@ -517,6 +517,8 @@ pub struct Security {
     pub egress: Egress,
     /// An existing ServiceAccount. The user must give it the permission to scale the workers.
     pub service_account: Option<String>,
+    /// An existing ServiceAccount for the workers. They then get no token for the API server.
+    pub worker_account: Option<String>,
     /// Whether the pods may read and change the objects of their own run.
     pub api_access: bool,
     pub read_only_root_filesystem: bool,

@@ -59,6 +59,7 @@ pub const EXCEPTIONS: &[Exception] = &[
     Exception::ignored("workers.gpuClaim"),
     Exception::ignored("workers.computeDomain"),
     Exception::ignored("workers.healthCheck"),
+    Exception::ignored("workers.serviceAccountName"),
     Exception::ignored("launcher.cpu"),
     Exception::ignored("launcher.memory"),
     Exception::ignored("launcher.image"),
