@@ -199,6 +199,10 @@ pub fn explain(stderr: &str) -> Failure {
         "log in to the cluster again; `kubectl auth whoami` must work first"
     } else if has(&["Forbidden", "forbidden: User"]) {
         "ask your cluster administrator for this permission; `kubectl auth can-i --list` prints those that you have"
+    } else if has(&["no matches for kind \"PodGroup\" in version \"scheduling.k8s.io/"]) {
+        "the API server does not serve this version: render for the version of the cluster with --kube-version, and let its API server serve the kind, as the notes of `khorovod plan` describe; or use another `scheduling.gang`"
+    } else if has(&["no matches for kind"]) {
+        "install the operator or the scheduler that defines this kind"
     } else if has(&["namespaces \""]) && has(&["not found"]) {
         "create the namespace, or name another one with -n"
     } else {
@@ -218,7 +222,7 @@ fn message(stderr: &str) -> String {
     let lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let last = lines
         .clone()
-        .rfind(|line| !is_log(line) && !line.starts_with("Warning:"))
+        .rfind(|line| !is_log(line) && !line.starts_with("Warning:") && *line != "ensure CRDs are installed first")
         .or_else(|| lines.clone().next_back());
     let line = last.unwrap_or("it failed without a message").trim_start_matches("error: ");
     show::clean(line).trim_end_matches('.').to_owned()
@@ -274,6 +278,14 @@ mod tests {
                 "ask your cluster administrator",
             ),
             ("Error from server (NotFound): namespaces \"a\" not found\n", "create the namespace"),
+            (
+                "error: resource mapping not found for name: \"a-1\" namespace: \"\" from \"STDIN\": no matches for kind \"PodGroup\" in version \"scheduling.k8s.io/v1beta1\"\nensure CRDs are installed first\n",
+                "--kube-version",
+            ),
+            (
+                "error: resource mapping not found for name: \"a-1\" namespace: \"\" from \"STDIN\": no matches for kind \"JobSet\" in version \"jobset.x-k8s.io/v1alpha2\"\nensure CRDs are installed first\n",
+                "install the operator",
+            ),
             ("Warning: old\nerror: something else.\n", "kubectl: something else"),
             ("", "kubectl: it failed without a message"),
         ] {

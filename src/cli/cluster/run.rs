@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use khorovod::show;
 use khorovod::{Rendered, Text};
 
@@ -86,6 +88,15 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     if !planned.is_success {
         return Err(refused(&planned.stderr));
     }
+    if objects.contains("schedulingGroup:") {
+        let stored = kubectl.call(&["apply", "--dry-run=server", "-o", "json", "-f", "-"], Some(&objects), screen)?;
+        if let Some(group) = group_without_pods(&stored.stdout) {
+            return Err(Failure::File(format!(
+                "the API server drops `schedulingGroup`, so no pod would belong to the PodGroup {group}, and the pods would start one by one; \
+                 nothing was applied. Enable the feature gate GenericWorkload in the API server and the scheduler, or use another `scheduling.gang`"
+            )));
+        }
+    }
     let _ = writeln!(plan, "{}", summary(&planned.stdout));
     // Only plain jobs are followed. The controllers that run the other targets have states of their own, which khorovod
     // does not read.
@@ -160,6 +171,22 @@ fn refused(stderr: &str) -> Failure {
         many => format!("\n  {}", show::clean(&many.join("\n  "))),
     };
     Failure::File(format!("{message}; nothing was applied{all}"))
+}
+
+/// The name of a PodGroup of Kubernetes to which no pod template belongs, in the objects as the API server would store them. An API
+/// server without the feature gate accepts the PodGroup, and drops the reference without an error.
+fn group_without_pods(stored: &str) -> Option<String> {
+    let list: Value = serde_json::from_str(stored).ok()?;
+    let items = || list["items"].as_array().into_iter().flatten();
+    let is_group = |item: &&Value| {
+        item["kind"] == "PodGroup"
+            && item["apiVersion"].as_str().is_some_and(|version| version.starts_with("scheduling.k8s.io/"))
+    };
+    let has_pods = |name: &Value| {
+        items().any(|item| item["spec"]["template"]["spec"]["schedulingGroup"]["podGroupName"] == *name)
+    };
+    let groups = items().filter(is_group).map(|item| &item["metadata"]["name"]);
+    groups.filter(|name| !has_pods(name)).find_map(|name| name.as_str().map(str::to_owned))
 }
 
 /// `creates 10 objects, changes 1 (configmap/mnist-current), leaves 3 unchanged`, from the output of `kubectl apply`.
@@ -254,6 +281,26 @@ fn follow(jobs: &[Job], is_new: bool, screen: &Screen) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_dropped_scheduling_group_is_found() {
+        let stored = |version: &str, pod: &str| {
+            format!(
+                r#"{{"kind": "List", "items": [
+                    {{"apiVersion": "{version}", "kind": "PodGroup", "metadata": {{"name": "a-1"}}}},
+                    {{"apiVersion": "batch/v1", "kind": "Job", "spec": {{"template": {{"spec": {pod}}}}}}}]}}"#
+            )
+        };
+        let named = r#"{"schedulingGroup": {"podGroupName": "a-1"}}"#;
+        let other = r#"{"schedulingGroup": {"podGroupName": "b-1"}}"#;
+        assert_eq!(group_without_pods(&stored("scheduling.k8s.io/v1beta1", named)), None);
+        for dropped in ["{}", other] {
+            assert_eq!(group_without_pods(&stored("scheduling.k8s.io/v1beta1", dropped)).as_deref(), Some("a-1"));
+        }
+        // Pods refer to the PodGroup of another scheduler by a label or an annotation.
+        assert_eq!(group_without_pods(&stored("scheduling.volcano.sh/v1beta1", "{}")), None);
+        assert_eq!(group_without_pods("not JSON"), None);
+    }
 
     #[test]
     fn a_dry_run_is_summarised() {

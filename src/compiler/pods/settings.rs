@@ -1,7 +1,7 @@
 //! Writes the files that differ between jobs: `job.sh`, in which every value is quoted, and `passwd`.
 
 use super::words::word;
-use crate::job::valid::{Group, HealthPolicy, LauncherKind, Mpi, Progress, VolumeSource};
+use crate::job::valid::{Gang, Group, HealthPolicy, LauncherKind, Mpi, Progress, VolumeSource};
 use crate::plan::{Plan, Shape};
 
 /// A bash array of words that are already quoted.
@@ -124,9 +124,12 @@ pub fn job(plan: &Plan) -> String {
         .iter()
         .filter(|topology| !topology.rank_order.is_empty())
         .map(|topology| ("rank_order", array(topology.rank_order.iter().map(|level| word(&level.label)))));
+    // Set if Kubernetes itself must start all pods together.
+    let gang = (spec.scheduling.gang == Some(Gang::Native)).then(|| ("gang", "native".to_owned()));
     let settings = settings
         .into_iter()
         .chain(rank_order)
+        .chain(gang)
         .chain(timeout)
         .chain(processes.into_iter().flatten())
         .chain(health(plan))

@@ -60,6 +60,7 @@ fn plans() -> Vec<Plan> {
         }),
         changed(|plan| {
             plan.shape = Shape::Agents;
+            plan.spec.scheduling.gang = Some(Gang::Native);
             plan.spec.health_check.policy = HealthPolicy::OnFailure;
             plan.hostfile = None;
             plan.teams[0].workload = "mnist-bcdfgh".to_owned();

@@ -161,3 +161,29 @@ case_indexed() {
   train 'echo rank on $(hostname), $MODE' 'workers: {replicas: 2, slotsPerWorker: 2}' 'launcher: {kind: mpirun, mpi: mpich, runsIn: firstWorker}' 'env: {MODE: of the pod}'
   expect 0 "mpich 4.0.2 on 2 hosts for 4 ranks" "rank on $job-$run-1, of the pod"
 }
+
+# gang: a job that Kubernetes itself must start together.
+gang() {
+  spec 'echo rank $OMPI_COMM_WORLD_RANK' 'workers: {replicas: 2, slotsPerWorker: 1}' 'scheduling: {gang: native}'
+  start -n team-a --kube-version 1.37 "$work/job.yaml"
+}
+
+case_gang_of_kubernetes() {
+  gang
+  expect 0 "rank 1" trained
+  ! grep -q schedulingGroup "$work/0.log" || fail "the launcher misses a gang that is there"
+}
+
+case_dropped_gang() {
+  touch "$work/drops"
+  gang
+  expect 0 "the API server dropped schedulingGroup, so the pods start one by one" trained
+}
+
+# Workers with an account of their own have no token, and the launcher releases them with its own.
+case_account_of_workers() {
+  train 'ls /var/run/secrets/kubernetes.io/serviceaccount/token || echo no token on $(hostname)' \
+    'workers: {replicas: 2, slotsPerWorker: 1, serviceAccountName: reads-data}'
+  expect 0 "no token on $job-$run-worker-1" trained
+  released
+}

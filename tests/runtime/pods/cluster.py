@@ -80,6 +80,9 @@ class Cluster:
         if old and old.get("immutable") and old["data"] != obj["data"]:
             raise ValueError(f"{kind} {name} is immutable")
         obj["metadata"].setdefault("uid", f"uid-of-{name}")
+        # An API server without the feature gate of gangs drops this field.
+        if kind == "Job" and os.path.exists(f"{self.work}/drops"):
+            obj["spec"]["template"]["spec"].pop("schedulingGroup", None)
         self.objects[kind, name] = obj
         if kind in OWNERS and (kind, name) not in self.owners:
             self.owners[kind, name] = OWNERS[kind](self, obj)

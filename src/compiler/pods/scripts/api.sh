@@ -44,6 +44,9 @@ read_job() {
     # Wait until an evicted launcher has ended: its ranks may still save a checkpoint, which it uploads.
     [[ -n $left ]] && (($(field terminating || echo 0) && waited++ < 2 * checkpoint_grace + 60))
   do pause 1; done
+  # An API server without the feature gate drops the field.
+  [[ -z ${gang-} || $answer == *'"schedulingGroup"'* ]] ||
+    log "the API server dropped schedulingGroup, so the pods start one by one: enable the feature gate GenericWorkload, and start a new run"
   # In an Indexed Job, the number of failed pods also counts workers, so only the annotation counts attempts.
   [[ -z $scales ]] || deaths=$(field failed || echo 0)
   began=$(date -u -d "$(field startTime | tr TZ '  ')" +%s 2>/dev/null || echo "$began")
