@@ -1,0 +1,209 @@
+//! The table of features in `docs/compatibility.md`: since which version each works, and where it was tested.
+//!
+//! The version of Kubernetes comes from the rules, and each test must exist. `make bless` writes the table.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use khorovod::{Inputs, Text, check};
+
+struct Feature {
+    name: &'static str,
+    /// The fields of the spec, for a job of two workers.
+    spec: &'static str,
+    /// What the cluster needs besides a version of Kubernetes.
+    needs: &'static str,
+    /// The files of the tests and their names, as `FILE NAME`.
+    tests: &'static [&'static str],
+}
+
+const FEATURES: &[Feature] = &[
+    Feature {
+        name: "the StatefulSet shape",
+        spec: "launcher: mpirun",
+        needs: "",
+        tests: &["tests/cluster/ends.py success", "tests/cluster/ends.py failure", "tests/runtime/cases/life.sh trains"],
+    },
+    Feature {
+        name: "the Indexed Job shape",
+        spec: "launcher: {kind: mpirun, runsIn: firstWorker}",
+        needs: "",
+        tests: &[
+            "tests/cluster/evictions.py first_pod_of_indexed_job_killed",
+            "tests/cluster/evictions.py suspended_indexed_job",
+            "tests/runtime/cases/life.sh indexed",
+        ],
+    },
+    Feature {
+        name: "torchrun",
+        spec: "launcher: torchrun",
+        needs: "",
+        tests: &[
+            "tests/cluster/evictions.py torchrun_first_pod_evicted",
+            "tests/runtime/cases/torchrun.sh torchrun_loses_an_agent",
+            "tests/runtime/cases/torchrun.sh torchrun_elastic",
+        ],
+    },
+    Feature {
+        name: "JAX",
+        spec: "launcher: jax",
+        needs: "",
+        tests: &["tests/runtime/cases/frameworks.sh jax", "tests/runtime/cases/frameworks.sh jax_loses_a_worker"],
+    },
+    Feature {
+        name: "TensorFlow",
+        spec: "launcher: tensorflow",
+        needs: "",
+        tests: &[
+            "tests/runtime/cases/frameworks.sh tensorflow",
+            "tests/runtime/cases/frameworks.sh tensorflow_loses_a_worker",
+        ],
+    },
+    Feature {
+        name: "a gang of Kubernetes",
+        spec: "scheduling: {gang: native}",
+        needs: "feature gates",
+        tests: &[
+            "tests/cluster/gangs.py native_gang",
+            "tests/runtime/cases/life.sh dropped_gang",
+            "src/compiler/kubernetes/tests.rs a_native_gang_is_a_pod_group_of_the_version_of_the_cluster",
+        ],
+    },
+    Feature {
+        name: "a required topology in a gang of Kubernetes",
+        spec: "scheduling: {gang: native}\nplacement: {topology: {required: rack}}",
+        needs: "feature gates",
+        tests: &["src/compiler/kubernetes/tests.rs the_topology_of_a_gang_is_a_field_of_its_pod_group"],
+    },
+    Feature {
+        name: "ranks in the order of racks",
+        spec: "placement: {topology: {rankOrder: [block, rack]}}",
+        needs: "",
+        tests: &["tests/cluster/topology.py rank_order_by_racks", "tests/runtime/cases/topology.sh rank_order"],
+    },
+    Feature {
+        name: "ranks in the order of zones",
+        spec: "placement: {topology: {rankOrder: [zone]}}",
+        needs: "",
+        tests: &["tests/cluster/topology.py rank_order_by_zones", "tests/runtime/cases/topology.sh rank_order_zones"],
+    },
+    Feature {
+        name: "devices by claims (DRA)",
+        spec: "workers: {replicas: 2, resourceClaims: [{name: nic, resourceClaimTemplateName: rdma-nic}]}",
+        needs: "a DRA driver",
+        tests: &["tests/runtime/cases/health.sh lost_gpu_of_a_claim"],
+    },
+    Feature {
+        name: "multi-node NVLink",
+        spec: "workers: {replicas: 2, computeDomain: Single}",
+        needs: "NVIDIA's DRA driver",
+        tests: &["src/compiler/kubernetes/tests.rs only_workers_get_claims"],
+    },
+    Feature {
+        name: "a queue of Kueue",
+        spec: "scheduling: {localQueue: team-a}",
+        needs: "Kueue",
+        tests: &["tests/cluster/evictions.py suspended_indexed_job"],
+    },
+    Feature {
+        name: "a priority class of Kueue",
+        spec: "scheduling: {localQueue: team-a, workloadPriorityClassName: high}",
+        needs: "Kueue 0.5",
+        tests: &["src/compiler/kubernetes/tests.rs kueue_changes_the_size_of_elastic_jobs"],
+    },
+    Feature {
+        name: "a partial admission by Kueue",
+        spec: "workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 2}}\nlauncher: torchrun\nscheduling: {localQueue: team-a, partialAdmission: true}",
+        needs: "Kueue 0.5",
+        tests: &["src/compiler/kubernetes/tests.rs kueue_changes_the_size_of_elastic_jobs"],
+    },
+    Feature {
+        name: "another number of workers in Kueue",
+        spec: "workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 4}}\nlauncher: torchrun\nscheduling: {localQueue: team-a}",
+        needs: "Kueue 0.18, or 0.13 with a feature gate",
+        tests: &["src/compiler/kubernetes/tests.rs kueue_changes_the_size_of_elastic_jobs"],
+    },
+    Feature {
+        name: "a topology in Kueue",
+        spec: "scheduling: {localQueue: team-a}\nplacement: {topology: {required: rack}}",
+        needs: "Kueue 0.14",
+        tests: &["src/compiler/kubernetes/tests.rs kueue_reads_the_topology_from_annotations_of_the_pods"],
+    },
+    Feature {
+        name: "an account for workers",
+        spec: "workers: {replicas: 2, serviceAccountName: reads-data}",
+        needs: "",
+        tests: &[
+            "tests/runtime/cases/life.sh account_of_workers",
+            "src/compiler/kubernetes/tests.rs workers_have_an_account_of_their_own_without_a_token",
+        ],
+    },
+];
+
+/// The words for a folder of tests.
+const WHERE: &[(&str, &str)] =
+    &[("tests/cluster/", "a real Kubernetes"), ("tests/runtime/", "processes"), ("src/", "rendered objects")];
+
+/// The codes of the problems of a job with these fields.
+fn problems(spec: &str, minor: u32) -> Vec<&'static str> {
+    let given = |field: &str| spec.lines().any(|line| line.starts_with(field));
+    let mut text = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: a}\nspec:\n  image: a:1\n  command: [train]\n".to_owned();
+    if !given("workers") {
+        text += "  workers: {replicas: 2}\n";
+    }
+    spec.lines().for_each(|line| text += &format!("  {line}\n"));
+    let version = format!("1.{minor}").parse().unwrap();
+    let inputs = Inputs { kube_version: version, ..Inputs::default() };
+    let problems = check(&Text { name: "job.yaml".to_owned(), text }, &inputs);
+    problems.list.into_iter().map(|problem| problem.code.name).collect()
+}
+
+/// The first version of Kubernetes for which a job with these fields has no problem.
+fn since(feature: &Feature) -> u32 {
+    let first = (20..=40).find(|minor| problems(feature.spec, *minor).is_empty());
+    let first = first.unwrap_or_else(|| panic!("{}: {:?}", feature.name, problems(feature.spec, 40)));
+    assert_eq!(problems(feature.spec, first - 1), ["kube-version"], "{}", feature.name);
+    first
+}
+
+/// Checks that a test exists, and returns the words for its folder.
+fn place(test: &str) -> &'static str {
+    let (file, name) = test.split_once(' ').expect("FILE NAME");
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect(file);
+    let head = match file.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("py") => format!("def {name}("),
+        Some("sh") => format!("case_{name}()"),
+        _ => format!("fn {name}("),
+    };
+    assert!(text.lines().any(|line| line.starts_with(&head)), "{file} has no {name}");
+    WHERE.iter().find(|(folder, _)| file.starts_with(folder)).unwrap_or_else(|| panic!("{file}")).1
+}
+
+fn table() -> String {
+    let mut text = "\n| Feature | In the spec | Kubernetes | Needs too | Tested on |\n|---|---|---|---|---|\n".to_owned();
+    for feature in FEATURES {
+        let fields: Vec<String> = feature.spec.lines().map(|line| format!("`{line}`")).collect();
+        let mut places: Vec<&str> = feature.tests.iter().map(|test| place(test)).collect();
+        places.dedup();
+        let row = [feature.name, &fields.join(", "), &format!("1.{}", since(feature)), feature.needs, &places.join(", ")];
+        writeln!(text, "| {} |", row.join(" | ")).unwrap();
+    }
+    text + "\n"
+}
+
+#[test]
+fn the_table_of_features_is_up_to_date() {
+    const BEGIN: &str = "<!-- generated: tests/features.rs -->\n";
+    const END: &str = "<!-- end of the features -->\n";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/compatibility.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(BEGIN).expect(BEGIN);
+    let (_, after) = rest.split_once(END).expect(END);
+    let new = [before, BEGIN, &table(), END, after].concat();
+    if std::env::var_os("KHOROVOD_BLESS").is_some() {
+        fs::write(path, new).unwrap();
+    } else {
+        assert!(page == new, "docs/compatibility.md is out of date: run `make bless`");
+    }
+}
