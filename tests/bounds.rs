@@ -253,7 +253,11 @@ const NEXT_TO_BOUNDS: &[(&str, &str, &str)] = &[
     ("", "workers: {replicas: 2, serviceAccountName: own}\nlauncher: torchrun", "wrong-launcher-pod"),
     ("", "workers: {replicas: 2, serviceAccountName: own}\nlauncher: {kind: mpirun, lostTimeout: 1h}", "no-effect"),
     ("", "workers: {replicas: 2, serviceAccountName: own}\nplacement: {topology: {rankOrder: [rack]}}", "topology"),
-    ("--kube-version 1.35", "workers: {replicas: 2, serviceAccountName: own}\nplacement: {topology: {rankOrder: [zone]}}", ""),
+    (
+        "--kube-version 1.35",
+        "workers: {replicas: 2, serviceAccountName: own}\nplacement: {topology: {rankOrder: [zone]}}",
+        "",
+    ),
     ("", "workers: {replicas: 2, memory: 1Mi}", ""),
     ("", "workers: {replicas: 2, memory: 1Gi, shm: 1Gi}", ""),
     ("", "workers: {replicas: 2, shm: 2Gi, resources: {limits: {memory: 1Gi}}}", "shm-above-memory"),

@@ -12,7 +12,7 @@ struct Feature {
     name: &'static str,
     /// The fields of the spec, for a job of two workers.
     spec: &'static str,
-    /// What the cluster needs besides a version of Kubernetes.
+    /// The needs of the feature besides a version of Kubernetes.
     needs: &'static str,
     /// The files of the tests and their names, as `FILE NAME`.
     tests: &'static [&'static str],
@@ -23,7 +23,11 @@ const FEATURES: &[Feature] = &[
         name: "the StatefulSet shape",
         spec: "launcher: mpirun",
         needs: "",
-        tests: &["tests/cluster/ends.py success", "tests/cluster/ends.py failure", "tests/runtime/cases/life.sh trains"],
+        tests: &[
+            "tests/cluster/ends.py success",
+            "tests/cluster/ends.py failure",
+            "tests/runtime/cases/life.sh trains",
+        ],
     },
     Feature {
         name: "the Indexed Job shape",
@@ -104,31 +108,34 @@ const FEATURES: &[Feature] = &[
         name: "a queue of Kueue",
         spec: "scheduling: {localQueue: team-a}",
         needs: "Kueue",
-        tests: &["tests/cluster/evictions.py suspended_indexed_job"],
+        tests: &["tests/cluster/evictions.py suspended_indexed_job", "tests/kueue/run.py main"],
     },
     Feature {
         name: "a priority class of Kueue",
         spec: "scheduling: {localQueue: team-a, workloadPriorityClassName: high}",
         needs: "Kueue 0.5",
-        tests: &["src/compiler/kubernetes/tests.rs kueue_changes_the_size_of_elastic_jobs"],
+        tests: &["tests/kueue/run.py main", "src/compiler/kubernetes/tests.rs kueue_changes_the_size_of_elastic_jobs"],
     },
     Feature {
         name: "a partial admission by Kueue",
         spec: "workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 2}}\nlauncher: torchrun\nscheduling: {localQueue: team-a, partialAdmission: true}",
         needs: "Kueue 0.5",
-        tests: &["src/compiler/kubernetes/tests.rs kueue_changes_the_size_of_elastic_jobs"],
+        tests: &["tests/kueue/run.py main", "src/compiler/kubernetes/tests.rs kueue_changes_the_size_of_elastic_jobs"],
     },
     Feature {
         name: "another number of workers in Kueue",
         spec: "workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 4}}\nlauncher: torchrun\nscheduling: {localQueue: team-a}",
         needs: "Kueue 0.18, or 0.13 with a feature gate",
-        tests: &["src/compiler/kubernetes/tests.rs kueue_changes_the_size_of_elastic_jobs"],
+        tests: &["tests/kueue/run.py main", "src/compiler/kubernetes/tests.rs kueue_changes_the_size_of_elastic_jobs"],
     },
     Feature {
         name: "a topology in Kueue",
         spec: "scheduling: {localQueue: team-a}\nplacement: {topology: {required: rack}}",
         needs: "Kueue 0.14",
-        tests: &["src/compiler/kubernetes/tests.rs kueue_reads_the_topology_from_annotations_of_the_pods"],
+        tests: &[
+            "tests/kueue/run.py main",
+            "src/compiler/kubernetes/tests.rs kueue_reads_the_topology_from_annotations_of_the_pods",
+        ],
     },
     Feature {
         name: "an account for workers",
@@ -142,8 +149,12 @@ const FEATURES: &[Feature] = &[
 ];
 
 /// The words for a folder of tests.
-const WHERE: &[(&str, &str)] =
-    &[("tests/cluster/", "a real Kubernetes"), ("tests/runtime/", "processes"), ("src/", "rendered objects")];
+const WHERE: &[(&str, &str)] = &[
+    ("tests/cluster/", "a real Kubernetes"),
+    ("tests/runtime/", "processes"),
+    ("tests/kueue/", "Kueue's webhook"),
+    ("src/", "rendered objects"),
+];
 
 /// The codes of the problems of a job with these fields.
 fn problems(spec: &str, minor: u32) -> Vec<&'static str> {
@@ -181,12 +192,14 @@ fn place(test: &str) -> &'static str {
 }
 
 fn table() -> String {
-    let mut text = "\n| Feature | In the spec | Kubernetes | Needs too | Tested on |\n|---|---|---|---|---|\n".to_owned();
+    let mut text =
+        "\n| Feature | In the spec | Kubernetes | Needs too | Tested on |\n|---|---|---|---|---|\n".to_owned();
     for feature in FEATURES {
         let fields: Vec<String> = feature.spec.lines().map(|line| format!("`{line}`")).collect();
         let mut places: Vec<&str> = feature.tests.iter().map(|test| place(test)).collect();
         places.dedup();
-        let row = [feature.name, &fields.join(", "), &format!("1.{}", since(feature)), feature.needs, &places.join(", ")];
+        let row =
+            [feature.name, &fields.join(", "), &format!("1.{}", since(feature)), feature.needs, &places.join(", ")];
         writeln!(text, "| {} |", row.join(" | ")).unwrap();
     }
     text + "\n"

@@ -210,6 +210,17 @@ output() {
         binary=$(shipped) && tests/output/run.sh "$binary"
 }
 
+# Jobs in queues before the rules of Kueue's webhook, which is built from its Go module.
+kueue() {
+    local judge
+    need go golang version && binary=$(shipped) || return
+    judge=${tools_cache:?}/kueue-$(cat tests/kueue/{main.go,go.mod,go.sum} | sha256sum | cut -c1-16)
+    if [[ ! -x $judge ]]; then
+        (cd tests/kueue && CGO_ENABLED=0 go build -trimpath -o "$judge.new" .) && mv "$judge.new" "$judge" || return
+    fi
+    tests/kueue/run.py "$binary" "$judge"
+}
+
 # The manifests in the Go modules that the stages before have downloaded, through the post-renderer.
 identity() { need go golang version && binary=$(shipped) && python3 tests/identity.py "$binary" "$(go env GOMODCACHE)"; }
 

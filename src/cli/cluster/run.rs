@@ -182,9 +182,8 @@ fn group_without_pods(stored: &str) -> Option<String> {
         item["kind"] == "PodGroup"
             && item["apiVersion"].as_str().is_some_and(|version| version.starts_with("scheduling.k8s.io/"))
     };
-    let has_pods = |name: &Value| {
-        items().any(|item| item["spec"]["template"]["spec"]["schedulingGroup"]["podGroupName"] == *name)
-    };
+    let has_pods =
+        |name: &Value| items().any(|item| item["spec"]["template"]["spec"]["schedulingGroup"]["podGroupName"] == *name);
     let groups = items().filter(is_group).map(|item| &item["metadata"]["name"]);
     groups.filter(|name| !has_pods(name)).find_map(|name| name.as_str().map(str::to_owned))
 }

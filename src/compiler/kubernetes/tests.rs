@@ -175,7 +175,7 @@ fn the_topology_of_a_gang_is_a_field_of_its_pod_group() {
     }
 }
 
-/// The rules are those of the webhook of Kueue 0.17 (`validatePartialAdmissionCreate`, `validateTopologyRequest`): the smallest number
+/// The rules are those of the webhook of Kueue of August 2026 (`validatePartialAdmissionCreate`, `validateTopologyRequest`): the smallest number
 /// of pods is below `parallelism`, and an elastic job has neither a smallest number nor a topology.
 #[test]
 fn kueue_changes_the_size_of_elastic_jobs() {

@@ -312,7 +312,10 @@ pub fn launcher_node(story: &mut Story) {
     } else {
         agents_without_head(story);
     }
-    if story.has_launcher() && facts.has_guard && (forever || tolerated.saturating_add(seconds("backoff")) > facts.lost_timeout) {
+    if story.has_launcher()
+        && facts.has_guard
+        && (forever || tolerated.saturating_add(seconds("backoff")) > facts.lost_timeout)
+    {
         no_launcher(story);
         return;
     }
