@@ -362,7 +362,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             key(field!(case.scheduling.partial_admission).filter(|at| at.value)),
             "scheduling.partialAdmission",
             has_kueue && spec.admits_part() || !spec.target.has_pods,
-            "Kueue and a smaller job: it needs `scheduling.localQueue`, `workers.elastic` with `minReplicas` below `replicas`, and \
+            "a job that Kueue may make smaller: it needs `scheduling.localQueue`, `workers.elastic` with `minReplicas` below `replicas`, and \
              the target `plain`, because Kueue reduces only the Jobs of Kubernetes",
         ),
         row(key(field!(case.workers.gpu_resource)), "workers.gpuResource", has_gpus, "`gpus`"),
