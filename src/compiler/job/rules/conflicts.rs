@@ -290,7 +290,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     let may_end = spec.target.own_workloads && spec.security.api_access && !spec.lifecycle.keep_workers;
     // Whether the workers run `guard.sh`, which releases them if no launcher runs.
     let watches = may_end && !kind.has_agents() && spec.security.worker_account.is_none();
-    let has_kueue = spec.scheduling.local_queue.is_some() || !spec.target.has_pods;
+    let is_queued = spec.scheduling.local_queue.is_some() || !spec.target.has_pods;
     let has_queue = spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang;
     let prefixes = !matches!(kind, LauncherKind::Horovodrun | LauncherKind::Shell);
     let has_policy = spec.security.network_policy || !spec.target.has_pods;
@@ -355,13 +355,13 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
         row(
             key(field!(case.scheduling.workload_priority_class_name)),
             "scheduling.workloadPriorityClassName",
-            has_kueue,
+            is_queued,
             "Kueue: add `scheduling.localQueue`, or write `placement.priorityClassName` for the priority of pods",
         ),
         row(
             key(field!(case.scheduling.partial_admission).filter(|at| at.value)),
             "scheduling.partialAdmission",
-            has_kueue && spec.admits_part() || !spec.target.has_pods,
+            is_queued && spec.admits_part() || !spec.target.has_pods,
             "a job that Kueue may make smaller: it needs `scheduling.localQueue`, `workers.elastic` with `minReplicas` below `replicas`, and \
              the target `plain`, because Kueue reduces only the Jobs of Kubernetes",
         ),
