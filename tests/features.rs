@@ -163,7 +163,7 @@ fn problems(spec: &str, minor: u32) -> Vec<&'static str> {
     if !given("workers") {
         text += "  workers: {replicas: 2}\n";
     }
-    spec.lines().for_each(|line| text += &format!("  {line}\n"));
+    spec.lines().for_each(|line| text.extend(["  ", line, "\n"]));
     let version = format!("1.{minor}").parse().unwrap();
     let inputs = Inputs { kube_version: version, ..Inputs::default() };
     let problems = check(&Text { name: "job.yaml".to_owned(), text }, &inputs);
@@ -181,13 +181,13 @@ fn since(feature: &Feature) -> u32 {
 /// Checks that a test exists, and returns the words for its folder.
 fn place(test: &str) -> &'static str {
     let (file, name) = test.split_once(' ').expect("FILE NAME");
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect(file);
+    let source = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect(file);
     let head = match file.rsplit_once('.').map(|(_, ending)| ending) {
         Some("py") => format!("def {name}("),
         Some("sh") => format!("case_{name}()"),
         _ => format!("fn {name}("),
     };
-    assert!(text.lines().any(|line| line.starts_with(&head)), "{file} has no {name}");
+    assert!(source.lines().any(|line| line.starts_with(&head)), "{file} has no {name}");
     WHERE.iter().find(|(folder, _)| file.starts_with(folder)).unwrap_or_else(|| panic!("{file}")).1
 }
 
