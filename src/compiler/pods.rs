@@ -137,7 +137,7 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
         files.extend(scripts![scripts, "scale.sh"]);
     }
     if plan.spec.elastic.is_some() {
-        files.extend(scripts![scripts, "discover.sh", "elastic.sh"]);
+        files.extend(scripts![scripts, "discover.sh", "elastic.sh", "resume.py"]);
     }
     if plan.launch.is_empty() {
         files.extend(scripts![scripts, "idle.sh"]);

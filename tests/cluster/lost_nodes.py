@@ -201,6 +201,28 @@ def node_of_worker_fails_mpich(case):
     node_of_worker_fails(case, [number], on_node(number, "StatefulSet"), {}, merge(fields_of_mpi("mpich"), {"launcher": {"mpi": "mpich"}}))
 
 
+@play(waits=True)
+def node_of_worker_fails_horovodrun_elastic(case):
+    """One more worker takes the place of the lost one, and the training continues from its last commit."""
+    number = case.take_node()
+    fields = merge(with_program("elastic.py"), {
+        "command": ["python3", "/programs/elastic.py"], "env": {"STEPS": "100000"}, "launcher": {"kind": "horovodrun"},
+        "workers": {"elastic": {"minReplicas": 2, "maxReplicas": 2, "cooldown": {"min": "1s", "max": "2s"}}}})
+    case.apply(case.render(job(spec=merge(on_node(number, "StatefulSet"), fields))))
+    case.wait_for_line("from step 0: rank 1 of 2", 180)
+    victim = victim_on(case, number, "worker")["metadata"]["name"].rsplit("-", 2)[1:]
+    time.sleep(10)
+    died = kill_node(case, number)
+    case.wait_for_line(r"from step [1-9]\d*: rank \d of 2 on worker-2", 240)
+    lines = re.findall(r"from step ([1-9]\d*): rank \d of 2 on (\S+)", case.log())
+    case.check(f"the lost {'-'.join(victim)} is in use", all(host != "-".join(victim) for _, host in lines))
+    took = max(case.log_times("from step [1-9]")) - died
+    case.notes.append(f"ranks run after {took:.0f} s")
+    case.delete("sum")
+    freed_on_other_nodes(case, number, 60)
+    case.check(f"ranks run {took:.0f} s after the death of the node, allowed are 120 s", took <= 120)
+
+
 def node_of_agent_fails(case, index, fields):
     """Ends the node of the agent with an index. Kubernetes starts another one as in every Indexed Job, and the others wait for it."""
     numbers, ranks = [case.take_node(), case.take_node()], Ranks(case)

@@ -22,6 +22,7 @@ import network
 import other_mpi
 import rows
 import topology
+import two_faults
 import without_ipv4
 from case import Case, Failed, TooOld, World, marked
 
@@ -77,9 +78,9 @@ def running(part):
 
 
 def main(names):
-    every = examples.plays() + ends.plays() + faults.plays() + other_mpi.plays()
+    every = examples.plays() + ends.plays() + faults.plays() + other_mpi.plays() + two_faults.plays()
     for module in (commands, rows, faults, evictions, lost_nodes, lost_servers, network, host_network, topology,
-                   gangs):
+                   two_faults, gangs):
         every += marked(module)
     if os.environ["FAMILY"].startswith("6"):
         every = marked(without_ipv4) + [p for p in every if p.name in without_ipv4.EXAMPLES]

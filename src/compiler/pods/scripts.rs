@@ -65,6 +65,7 @@ table![
     "ranks.sh",
     "relay.py",
     "relay.sh",
+    "resume.py",
     "s3.py",
     "s3.sh",
     "scale.sh",

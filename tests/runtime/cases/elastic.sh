@@ -96,6 +96,82 @@ END
   released
 }
 
+# counts LINE...: a job with Horovod itself, of two workers with two ranks each, that needs both workers.
+counts() {
+  use_horovod
+  from_example elastic --set 'spec.command=[python3, /programs/elastic.py]' --set 'spec.env.STEPS="100000"' \
+    --set 'spec.workers.elastic={minReplicas: 2, maxReplicas: 2, cooldown: {min: 1s, max: 2s}}' "$@"
+  wait_for launcher "from step 0: rank 3 of 4" 120 || return
+  sleep 5
+}
+
+# continues SECONDS WORKER: all ranks continue from a commit, with this worker, within this time and in the same attempt.
+continues() {
+  local since=$SECONDS lines
+  until
+    lines=$(grep -oE "from step [1-9][0-9]*: rank [0-9] of 4 on worker-[0-9]+" "$work/launcher.log")
+    [[ $(wc -l <<<"$lines") == 4 ]]
+  do
+    ((SECONDS - since < $1)) || { fail "after $1 s these ranks continue: ${lines:-none}" && return; }
+    sleep 0.5
+  done
+  [[ $(grep -c "on $2$" <<<"$lines") == 2 ]] || fail "$2 has other ranks: $lines"
+  [[ $(grep -c " launching: " "$work/launcher.log") == 1 ]] || fail "the launcher started another attempt"
+  delete_job
+  expect 143
+  released
+}
+
+# A rank fails, and its host may return before Horovod has enough workers without it.
+prepare_elastic_continues_after_a_rank_failed() { make_horovod; }
+takes_a_minute elastic_continues_after_a_rank_failed
+case_elastic_continues_after_a_rank_failed() {
+  counts || return
+  inside_pod worker-1 pkill -KILL -f -n '^python3 /programs/elastic.py'
+  continues 60 worker-1
+}
+
+prepare_elastic_continues_after_a_worker_was_killed() { make_horovod; }
+takes_a_minute elastic_continues_after_a_worker_was_killed
+case_elastic_continues_after_a_worker_was_killed() {
+  counts || return
+  kill_pod worker-1
+  continues 60 worker-1
+}
+
+# The node of a worker fails without closing its connections. Gloo notices that after 30 seconds.
+prepare_elastic_continues_after_a_silent_loss() { make_horovod; }
+takes_a_minute elastic_continues_after_a_silent_loss
+case_elastic_continues_after_a_silent_loss() {
+  counts || return
+  cut_network worker-1
+  continues 120 worker-2
+}
+
+# Horovod has lost a worker and its ranks, and does not exit: another attempt starts, which costs no retry.
+takes_a_minute elastic_without_ranks
+case_elastic_without_ranks() {
+  image prepare "install -m 0755 $work/horovodrun usr/local/bin/horovodrun"
+  cat >"$work/horovodrun" <<'END'
+#!/bin/bash
+mkdir /tmp/first 2>/dev/null || exit 0
+mapfile -t found < <(/horovod/generated/discoverHosts.sh)
+for host in "${found[@]}"; do ssh "${host%:*}" sleep 1000 & done
+while [[ $(jobs -rp | wc -l) == 2 ]]; do /horovod/generated/discoverHosts.sh >/dev/null; sleep 1; done
+echo "a session ended"
+kill $(jobs -p)
+while :; do /horovod/generated/discoverHosts.sh >/dev/null; sleep 1; done &
+wait
+END
+  train true 'workers: {replicas: 2, elastic: {minReplicas: 2, maxReplicas: 2}}' 'launcher: horovodrun' 'lifecycle: {retries: 0}'
+  wait_for worker-1 "answers on port" && sleep 5
+  cut_network worker-1
+  wait_for launcher "lost worker $job-$run-worker-1.$job" 60
+  wait_for launcher "a session ended"
+  expect 0 "attempt ended: Horovod has had no ranks for 60 s, and has not exited; it does not count against lifecycle.retries" trained
+  released
+}
+
 # Workers that a person removes are not replaced, nor are those that are about to start.
 takes_a_minute elastic_keeps_a_smaller_scale
 case_elastic_keeps_a_smaller_scale() {

@@ -195,7 +195,8 @@ attempt() {
   failure='' code='' gone=() by_address=yes
   : >"$generated/lost"
   # A worker lost in the last attempt must not count as busy.
-  rm -f "$generated/seen" "$generated/found" "$generated/leaves" "$generated/stalled" "$generated/progress"
+  rm -f "$generated/seen" "$generated/found" "$generated/leaves" "$generated/stalled" "$generated/progress" "$generated/silent" "$generated/stuck"
+  rm -rf "$generated/failed"
   few_since=''
   if [[ ${1:-} == watch_workers ]]; then
     for host in "${hosts[@]}"; do started_as[$host]=${instances[$host]:-}; done
@@ -237,6 +238,13 @@ attempt() {
       /bin/bash "$scripts/signal.sh" KILL
       return 1
     fi
+    if [[ -s $generated/stuck ]]; then
+      list_silent
+      failure=$(<"$generated/stuck")
+      log "$failure"
+      stop_training
+      return 1
+    fi
     if ((SECONDS - checked >= 5)); then
       check_limits
       [[ -z ${min_workers:-} || ! -e $generated/found ]] || check_min_workers || {
@@ -258,6 +266,8 @@ attempt() {
   elif [[ ${1:-} == watch_workers ]]; then
     # MPI may notice a lost worker before the watcher does.
     patience=0 find_gone
+  elif [[ ${1:-} == watch_silent ]]; then
+    list_silent
   fi
   # 197 is the exit code of rank.sh.
   if ((code == 197)); then finish 42 "the ranks do not match the spec; see a rank's line above"; fi

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Horovod runs this every second to list the hosts: prints `host:slots` of each worker that answers. A worker that misses one or
-# two probes stays in the list, because it may be busy. On a busy machine Horovod asks less often. DNS is asked only for workers
+# two probes stays in the list, because it may be busy, unless its ranks failed since it last answered. On a busy machine Horovod asks less often. DNS is asked only for workers
 # that did not answer, if the API server does not list their addresses.
 scripts=/etc/khorovod/scripts
 . "$scripts/job.sh"
@@ -8,7 +8,8 @@ scripts=/etc/khorovod/scripts
 probe_timeout=0.8
 seen=/horovod/generated/seen found=/horovod/generated/found
 printf -v now '%(%s)T' -1
-declare -A last=() missed=()
+declare -A last=() missed=() failed=()
+for host in /horovod/generated/failed/*; do [[ ! -e $host ]] || failed[${host##*/}]=1; done
 
 # list_addresses: fills `listed` with the addresses that the API server lists, at most every two seconds and only if workers are
 # absent. Sets `are_listed` to yes if it lists all. DNS servers cache for half a minute that a host has no address.
@@ -52,6 +53,10 @@ done < <(
 for host in "${!last[@]}"; do echo "$host ${last[$host]} ${missed[$host]} ${addresses[$host]:-}"; done >"$seen.$$" && mv "$seen.$$" "$seen"
 for index in "${!hosts[@]}"; do
   host=${hosts[index]}
+  if [[ -e /horovod/generated/failed/$host ]]; then
+    [[ -n ${failed[$host]:-} && ${missed[$host]:-} == 0 ]] || continue
+    rm -f "/horovod/generated/failed/$host"
+  fi
   if ((now - ${last[$host]:-0} < 5 || ${missed[$host]:-3} < 3)); then echo "$host:${slots[index]}"; fi
 done >"$found.$$" && mv "$found.$$" "$found"
 if [[ -s $found ]]; then echo "$(<"$found")"; fi

@@ -44,6 +44,7 @@ replace_silent() {
     if ((${index##*-} >= now)) || ! scale 0 "$((now + 1))"; then continue; fi
     log_replaced "$host" "${team_names[0]}-$now.$service"
     echo "$host $((now + 1))" >>"$generated/replaced"
+    echo "$host" >>"$generated/silent"
   done
 }
 
@@ -55,15 +56,57 @@ replace_stuck() {
   list_missing "${candidates[@]}"
 }
 
-# Replaces hosts that have not answered Horovod's discovery script for 25 seconds. A host that is about to end has the time 0.
+# Fills `sessions` with the process ids of Horovod's ssh sessions to each host. Starts no process to find out.
+find_sessions() {
+  local folder words word
+  sessions=()
+  for folder in /proc/[0-9]*; do
+    { mapfile -d '' -t words <"$folder/cmdline"; } 2>/dev/null
+    [[ ${words[0]:-} == "$generated/real-ssh" ]] || continue
+    for word in "${words[@]}"; do
+      [[ -z $word || -z ${heard[$word]:-} ]] || { sessions[$word]+="${folder#/proc/} " && break; }
+    done
+  done
+}
+
+# end_sessions HOST...: ends the sessions of Horovod to hosts that do not answer, so that it notices the loss before ssh does. If more than
+# half of its hosts seem lost, the network of the launcher has probably failed, so the API server must confirm it.
+end_sessions() {
+  local host lost=()
+  for host; do [[ -z ${sessions[$host]:-} ]] || lost+=("$host"); done
+  ((${#lost[@]})) || return 0
+  ((2 * ${#lost[@]} <= ${#sessions[@]})) || { [[ -n $scales ]] && confirm_lost "${#lost[@]}"; } || return 0
+  log "lost worker $(shorten "${lost[@]}")"
+  for host in "${lost[@]}"; do
+    echo "$host" >>"$generated/silent"
+    # shellcheck disable=SC2086 # process ids
+    kill ${sessions[$host]} 2>/dev/null
+  done
+}
+
+# Fills `gone` with the hosts that were lost during the attempt.
+list_silent() { [[ ! -s $generated/silent ]] || mapfile -t gone < <(sort -u "$generated/silent"); }
+
+# Ends the sessions to hosts that have not answered Horovod's discovery script for 25 seconds, and replaces these hosts. A host that is
+# about to end has the time 0. Writes the file `stuck` if Horovod has had no session for a minute although there are enough hosts.
 watch_silent() {
-  local host when missed now silent
+  local host when missed now silent found=() idle_since=''
+  local -A heard=() sessions=()
   while rest 5; do
     printf -v now '%(%s)T' -1
-    silent=()
+    silent=() heard=()
     while read -r host when missed _; do
+      heard[$host]=1
       ((when == 0 || now - when < 25 || missed < 3)) || silent+=("$host")
     done 2>/dev/null <"$generated/seen"
-    replace_silent "${silent[@]}"
+    find_sessions
+    mapfile -t found 2>/dev/null <"$generated/found"
+    if ((${#sessions[@]} || ${#found[@]} < min_workers && ${idle_since:-0})); then
+      idle_since=$SECONDS
+    elif [[ -n $idle_since ]] && ((SECONDS - idle_since >= 60)); then
+      echo "Horovod has had no ranks for 60 s, and has not exited" >"$generated/stuck"
+    fi
+    end_sessions "${silent[@]}"
+    [[ -z $scales ]] || replace_silent "${silent[@]}"
   done
 }

@@ -93,6 +93,9 @@ prepare() {
   if [[ -e $scripts/horovodrun ]] && program=$(type -P horovodrun); then
     ln -sfn "$program" "$generated/real-horovodrun" && install -m 0755 "$scripts/horovodrun" "$generated/bin/horovodrun"
   fi
+  if [[ -e $scripts/resume.py ]] && program=$(type -P horovodrun) && { IFS= read -r line <"$program"; } 2>/dev/null && [[ $line == '#!'*python* ]]; then
+    ln -sfn "$program" "$generated/real-horovodrun" && { echo "$line" && cat "$scripts/resume.py"; } >"$generated/bin/horovodrun" && chmod 0755 "$generated/bin/horovodrun"
+  fi
   export PATH=$generated/bin:$PATH
   # The files in the home directory are for people, and for programs that do not inherit this PATH.
   home=$(unset HOME; echo ~)
@@ -182,10 +185,7 @@ while :; do
   if ((${#launch[@]} == 0)); then stay_open; fi
   if [[ -n $own_job ]] && ((attempts)); then note_attempt; fi
   watch=watch_workers since=$SECONDS
-  if [[ -n $min_workers ]]; then
-    watch=''
-    [[ -z $scales ]] || watch=watch_silent
-  fi
+  [[ -z $min_workers ]] || watch=watch_silent
   use_tree
   ((++attempts))
   passed=() rejections=0
