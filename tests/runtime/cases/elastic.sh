@@ -96,11 +96,11 @@ END
   released
 }
 
-# counts LINE...: a job with Horovod itself, of two workers with two ranks each, that needs both workers.
+# counts: starts a job with Horovod itself, of two workers with two ranks each, that needs both workers.
 counts() {
   use_horovod
   from_example elastic --set 'spec.command=[python3, /programs/elastic.py]' --set 'spec.env.STEPS="100000"' \
-    --set 'spec.workers.elastic={minReplicas: 2, maxReplicas: 2, cooldown: {min: 1s, max: 2s}}' "$@"
+    --set 'spec.workers.elastic={minReplicas: 2, maxReplicas: 2, cooldown: {min: 1s, max: 2s}}'
   wait_for launcher "from step 0: rank 3 of 4" 120 || return
   sleep 5
 }

@@ -221,6 +221,23 @@ case_replaces_a_second_lost_worker() {
   released
 }
 
+# A worker and the only spare, which started after the training, are lost: one more worker starts.
+takes_a_minute replaces_a_worker_lost_with_the_spare
+case_replaces_a_worker_lost_with_the_spare() {
+  image prepare '[[ $POD != worker-2 ]] || sleep 5'
+  train 'if [[ $HOSTNAME == *-worker-3 ]]; then echo "in its place"; fi; [[ ! -e /tmp/up ]] || exit 0; touch /tmp/up; echo up $OMPI_COMM_WORLD_RANK; [[ $HOSTNAME == *-worker-3 ]] || sleep 300' \
+    'workers: {replicas: 2, slotsPerWorker: 1, spares: 1}' 'lifecycle: {retries: 1}'
+  wait_for launcher "up 1" || return
+  wait_for events "worker-2 is ready" && sleep 2
+  cut_network worker-1
+  cut_network worker-2
+  wait_for launcher "lost worker $job-$run-worker-1.$job" 60
+  wait_for launcher "$job-$run-worker-3.$job replaces it" 60
+  [[ $(grep -c "replaces it" "$work/launcher.log") == 1 ]] || fail "there are more replacements"
+  expect 0 "$job-$run-worker-3.$job takes the place of $job-$run-worker-1.$job" "in its place" "trained"
+  released
+}
+
 # A worker is lost twice on the same node, and another worker is ready: that one is used, although the first one answers again.
 takes_a_minute avoids_a_node_that_failed_twice
 case_avoids_a_node_that_failed_twice() {

@@ -48,7 +48,7 @@ scale_up() {
 # answer. Called by wait_workers, and changes its `free`.
 unscaled=''
 replace_lost() {
-  local host team changed=''
+  local host team index changed=''
   local -A stuck=()
   # Also in a job that never trained, if a few of its workers do not answer for long.
   if [[ -z $all_lost ]] && { [[ -n $is_successor ]] || (($1 >= 120 && 2 * up >= needed)); }; then
@@ -59,8 +59,9 @@ replace_lost() {
     if is_unfit "$host" || { (($1 >= 15)) && [[ -n ${nodes[$host]:-} && -z ${no_address[$host]:-} ]]; }; then
       stuck[$host]=1
     else
-      # It is about to answer.
-      team=${team_of[$host]}
+      # It is about to answer, unless it is a spare that had time to start during an attempt: its node may also have failed.
+      team=${team_of[$host]} index=${host%%.*}
+      if (($1 >= 30 && attempts && ${index##*-} < team_replicas[team] + team_spares[team])) && [[ -z ${no_address[$host]:-} ]]; then continue; fi
       ((free[team]--))
     fi
   done
