@@ -1,10 +1,11 @@
 // The view "Apply": what to download, what to copy, and the commands to run.
 import { strToU8, zipSync } from "fflate";
 import { bookAddress, bookLink } from "./book";
-import { asError, type Compiled, type Compiler, decode } from "./compiler";
+import { asError, type Compiled, type Compiler, decode, type State } from "./compiler";
 import { h, markup } from "./dom";
 import { LONG_LINK, PLAIN, secretWarning } from "./link";
 import { encodeSpec } from "./packed";
+import { pngOf } from "./png";
 import type { Report, Secrets } from "./wire/types";
 
 /** The page on installation. */
@@ -227,8 +228,17 @@ export class Apply {
     this.save(name, strToU8(text), "text/yaml");
   }
 
+  /** Downloads the picture of a state. Returns a message for the user. */
+  async savePicture(type: "SVG" | "PNG", { compiled, spec }: State): Promise<string> {
+    const svg = await this.context.compiler().svg(spec);
+    const name = fileName(compiled.jobs);
+    if (type === "SVG") this.save(`${name}.svg`, new TextEncoder().encode(svg), "image/svg+xml");
+    else this.save(`${name}.png`, await pngOf(svg), "image/png");
+    return `${name}.${type.toLowerCase()} is downloaded.`;
+  }
+
   /** Downloads bytes as a file. */
-  save(name: string, bytes: Uint8Array, type: string) {
+  private save(name: string, bytes: Uint8Array, type: string) {
     const address = URL.createObjectURL(new Blob([new Uint8Array(bytes)], { type }));
     h("a", { href: address, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(address), DOWNLOAD_TIME);

@@ -19,6 +19,12 @@ const TYPED = 1_000;
 /** The result of compiling a spec without errors, with the rendered objects in UTF-8. */
 export type Compiled = wire.Compiled & { rendered: Uint8Array };
 
+/** A state of the spec without errors. */
+export interface State {
+  spec: string;
+  compiled: Compiled;
+}
+
 /** Takes the preview of a text; `compiled` is undefined if the spec has errors. */
 type OnPreview = (text: string, preview: wire.Preview, compiled: Compiled | undefined) => void;
 

@@ -1,4 +1,5 @@
 // The dialog that imports a file of another system: the job replaces the spec, and a table lists the outcome of each field.
+import "./import.css";
 import { asError, type Compiler } from "./compiler";
 import { count, h, markup } from "./dom";
 import type { FieldOutcome, Imported, ImportProblem } from "./wire/types";

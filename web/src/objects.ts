@@ -1,16 +1,28 @@
 // The rendered objects as a tree: each job, its objects, and what a controller creates from them. An object can be opened; it
 // then shows its purpose, the fields that it comes from, and what changed in it since the base.
-import { type Compiled, decode } from "./compiler";
+import { type Compiled, decode, type State } from "./compiler";
 import { diff, type Line } from "./diff";
 import { count, h, markup, setText } from "./dom";
 import { icon } from "./icons";
+import { changeList } from "./plan";
 import { Viewer } from "./viewer";
-import type { ObjectName, RenderedDocument, Report } from "./wire/types";
+import type { Changes, ObjectName, RenderedDocument, Report } from "./wire/types";
 
 /** At most this many objects are listed. */
 const LISTED = 200;
 
 type Range = [number, number];
+
+interface Actions {
+  /** The range of a job's field in the spec. */
+  rangeOf: (job: number, field: string) => Range | undefined;
+  /** Marks a range of the spec. */
+  highlight: (range: Range) => void;
+  /** Computes what happens to running jobs if the spec `now` replaces the spec `old`. */
+  changes: (old: string, now: string) => Promise<Changes>;
+  /** Makes the current state the one to compare with. */
+  restart: () => void;
+}
 
 interface RenderedObject {
   /** Identifies the same object in another state. */
@@ -70,29 +82,46 @@ function objectsOf({ documents, jobs, rendered }: Compiled): RenderedObject[] {
 
 export class Objects {
   private readonly rows = new Map<string, Row>();
+  /** The state that later states are compared with. */
+  private base: State | undefined;
   /** The comparable texts of the base, by key. */
-  private base = new Map<string, string>();
+  private texts = new Map<string, string>();
+  /** The state that is shown. */
+  private state: State | undefined;
   private current: RenderedObject[] = [];
   private readonly roots: Root[] = [];
+  private readonly changes = h("div", { class: "base" }, h("p", {}, "Loading the scripts of the pods…"));
   private readonly list = h("ul", { class: "tree" });
   private readonly removed = h("p", { class: "gone" });
   private readonly rest = h("p");
 
   constructor(
     parent: HTMLElement,
-    /** The range of a job's field in the spec. */
-    private readonly rangeOf: (job: number, field: string) => Range | undefined,
-    private readonly highlight: (range: Range) => void,
+    private readonly actions: Actions,
   ) {
-    parent.append(this.list, this.removed, this.rest);
+    parent.append(this.changes, this.list, this.removed, this.rest);
   }
 
-  /** Sets what later states are compared with. */
-  setBase(compiled: Compiled) {
-    this.base = new Map(objectsOf(compiled).map(({ key, comparable }) => [key, comparable]));
+  /** Shows the objects of a state, their differences from the base, and what these do to a running job of the base. */
+  async show(state: State, base: State) {
+    if (base !== this.base) {
+      this.texts = new Map(objectsOf(base.compiled).map(({ key, comparable }) => [key, comparable]));
+    }
+    this.base = base;
+    this.state = state;
+    this.showTree(state.compiled);
+    if (base.spec === state.spec) {
+      this.changes.replaceChildren(h("p", {}, "Changes that you make from now on are marked."));
+      return;
+    }
+    const changes = await this.actions.changes(base.spec, state.spec);
+    if (state !== this.state) return;
+    const restart = h("button", { type: "button", onclick: () => this.actions.restart() }, "Compare from here on");
+    const title = h("p", {}, "If you apply this spec over the one you started with:");
+    this.changes.replaceChildren(title, ...changeList(changes), restart);
   }
 
-  show(compiled: Compiled) {
+  private showTree(compiled: Compiled) {
     this.current = objectsOf(compiled);
     const keys = new Set(this.current.map((object) => object.key));
     for (const [key, row] of this.rows) {
@@ -104,7 +133,7 @@ export class Objects {
     const groups = groupsOf(this.current);
     for (const [index, objects] of groups.entries()) this.showGroup(index, objects, compiled.jobs);
     for (const { element } of this.roots.splice(groups.length)) element.remove();
-    const removed = [...this.base.keys()].filter((key) => !keys.has(key)).map((key) => key.replace(/ \d+$/, ""));
+    const removed = [...this.texts.keys()].filter((key) => !keys.has(key)).map((key) => key.replace(/ \d+$/, ""));
     setText(this.removed, removed.length ? `Removed since the base: ${removed.join(", ")}` : "");
     this.rest.replaceChildren(...markup(notListed(compiled, this.current.length)));
   }
@@ -143,8 +172,8 @@ export class Objects {
   private rootLine(job: number | null, report: Report | undefined, name: string): HTMLElement[] {
     if (job === null || !report) return [h("span", {}, name)];
     const onclick = () => {
-      const range = this.rangeOf(job, "metadata.name");
-      if (range) this.highlight(range);
+      const range = this.actions.rangeOf(job, "metadata.name");
+      if (range) this.actions.highlight(range);
     };
     return [h("button", { type: "button", onclick, title: "Show it in the spec" }, icon("TrainingJob"), name)];
   }
@@ -162,7 +191,7 @@ export class Objects {
       row.creates = creates;
       row.created.replaceChildren(...createdBy(about));
     }
-    const before = this.base.get(object.key);
+    const before = this.texts.get(object.key);
     const state = before === undefined ? "new" : before === object.comparable ? "" : "changed";
     if (badge.textContent !== state) {
       badge.textContent = state;
@@ -197,7 +226,7 @@ export class Objects {
     const purpose = object.about?.purpose ?? "";
     if (row.purpose.textContent !== purpose.replaceAll("`", "")) row.purpose.replaceChildren(...markup(purpose));
     row.origins.replaceChildren(...object.document.fields.map((field) => this.origin(object.document.job, field)));
-    const before = this.base.get(object.key) ?? "";
+    const before = this.texts.get(object.key) ?? "";
     const viewed = `${object.text}\0${before}`;
     if (row.viewed === viewed) return;
     row.viewed = viewed;
@@ -207,10 +236,10 @@ export class Objects {
 
   /** A link to a field in the spec, or a note that its default was used. */
   private origin(job: number | null, field: string): HTMLElement {
-    const range = job === null ? undefined : this.rangeOf(job, field);
+    const range = job === null ? undefined : this.actions.rangeOf(job, field);
     const name = field.replace(/^spec\./, "");
     if (!range) return h("span", { class: "default" }, `${name}: default, not in the spec`);
-    const onclick = () => this.highlight(range);
+    const onclick = () => this.actions.highlight(range);
     return h("button", { type: "button", class: "origin-link", onclick }, `from ${name}`);
   }
 }

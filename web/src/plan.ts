@@ -1,19 +1,17 @@
 // The plan of a job as a table, and what a change does to a job as a list.
+import type { Compiled } from "./compiler";
 import { count, h, markup, number } from "./dom";
+import { gpus } from "./total";
 import type { Amount, Change, Difference, Effect, Peer, Report, Workers } from "./wire/types";
 
 /** Amounts of resources as one phrase. */
 export const amounts = (list: Amount[]) => list.map(({ resource, quantity }) => `${resource} ${quantity}`).join(", ");
 
+/** At most this many jobs have a plan in the page. */
+const PLANS = 20;
+
 /** Quotes a word for a shell, if it needs quotes. */
 const quote = (word: string) => (/^[\w+=./:,@%-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
-
-/** The GPUs of jobs: `32 GPUs`, or `8 to 32 GPUs` if one is elastic. */
-export function gpus(reports: Pick<Report, "cost">[]): string {
-  const sum = (end: 0 | 1) => reports.reduce((all, report) => all + report.cost.bounds[end], 0);
-  const [least, most] = [sum(0), sum(1)];
-  return least === most ? count(most, "GPU") : `${number(least)} to ${count(most, "GPU")}`;
-}
 
 const PEERS: Record<Peer, string> = {
   head: "launcher",
@@ -24,8 +22,19 @@ const PEERS: Record<Peer, string> = {
 
 type Cell = string | Node[];
 
+/** Shows the plans of jobs. */
+export function drawPlans(view: HTMLElement, { jobs, leftOut }: Compiled) {
+  const rest = leftOut + Math.max(0, jobs.length - PLANS);
+  const wasOpen = view.querySelector("details[open]") !== null;
+  view.replaceChildren(
+    ...jobs.slice(0, PLANS).map(plan),
+    ...(rest ? [h("p", {}, `${count(rest, "more job")} not shown.`)] : []),
+  );
+  if (wasOpen) view.querySelector("details")?.setAttribute("open", "");
+}
+
 /** The plan of a job. */
-export function plan(report: Report): HTMLElement {
+function plan(report: Report): HTMLElement {
   const defaults = report.defaults.map(({ path, value }) =>
     h("tr", {}, h("th", { scope: "row" }, h("code", {}, path)), h("td", {}, value)),
   );

@@ -1,7 +1,7 @@
 // "What if": sliders for the size of a job, which write into the spec, and what the job costs at a price per GPU hour.
-import type { Compiled } from "./compiler";
+import type { State } from "./compiler";
 import { count, h, number, setText, setVisible } from "./dom";
-import { gpus } from "./plan";
+import { gpus } from "./total";
 import type { PlacedText, Report } from "./wire/types";
 
 /** Where the price is stored. */
@@ -75,11 +75,6 @@ export const mostOf = (value: number, most: number) => Math.max(most, 2 ** Math.
 interface EditedSpec {
   text: () => string;
   replace: (edit: PlacedText) => void;
-}
-
-interface State {
-  spec: string;
-  compiled: Compiled;
 }
 
 export class WhatIf {
