@@ -132,7 +132,7 @@ horovod() {
     local cases
     mapfile -t cases < <(sed -n 's/^prepare_\(.*\)() { make_horovod; }$/\1/p' tests/runtime/cases/launchers.sh)
     HOROVOD=debian tests/runtime/run.sh "${cases[@]}" &&
-        HOROVOD=tensorflow tests/runtime/run.sh horovodrun_by_mpi horovodrun_by_gloo horovodrun_elastic &&
+        HOROVOD=tensorflow tests/runtime/run.sh horovodrun_by_mpi horovodrun_by_gloo horovodrun_elastic script_with_horovod &&
         HOROVOD=mxnet tests/runtime/run.sh horovodrun_by_mpi horovodrun_by_gloo
 }
 

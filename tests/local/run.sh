@@ -299,6 +299,21 @@ case_torchrun() {
   expect 42 "failed after 1 attempts"
 }
 
+# The script of docs/many-nodes.md after its diff for torchrun. A second run finds the checkpoint of the first.
+case_many_nodes() {
+  /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { tests/note.sh partly "script of docs/many-nodes.md: no python3-torch" && return; }
+  patch --quiet --output "$work/train.py" docs/many-nodes/train.py docs/many-nodes/torchrun.diff && chmod 0644 "$work/train.py"
+  cp docs/many-nodes/torchrun.yaml "$work"
+  local job=("$work/torchrun.yaml" --set 'spec.workers={replicas: 2, slotsPerWorker: 1}' --set "spec.command=[/usr/bin/python3, $work/train.py]"
+    --set 'spec.env.PET_TEE="1"' --set 'spec.env.PET_REDIRECTS="7:1"' --set spec.lifecycle.retries=0)
+  run "${job[@]}"
+  expect 0 "epoch 0: loss" "epoch 4: loss 0.00" "on 2 ranks" "khorovod: trained"
+  [[ $(grep -c "epoch 4: loss" "$work/out") == 1 ]] || fail "not only rank 0 prints the loss"
+  run "${job[@]}" --set 'runTag="2"'
+  expect 0 "khorovod: trained"
+  ! grep -q "epoch .: loss" "$work/out" || fail "the second run does not continue from the checkpoint"
+}
+
 all=("$@")
 (($#)) || mapfile -t all < <(declare -F | sed -n 's/^declare -f case_//p')
 status=0

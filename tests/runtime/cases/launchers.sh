@@ -249,6 +249,23 @@ case_training_goes_on() {
   released
 }
 
+# The script of docs/many-nodes.md after its diff for Horovod.
+prepare_script_with_horovod() { make_horovod; }
+case_script_with_horovod() {
+  local script=train diff=horovod
+  if [[ ${HOROVOD:-} == tensorflow ]]; then script=train_tf diff=horovod-tensorflow; fi
+  mkdir "$work/app" && patch --quiet --output "$work/app/train.py" "docs/many-nodes/$script.py" "docs/many-nodes/$diff.diff"
+  chmod -R a+rX "$work/app"
+  use_horovod
+  image mount "$work/app:/app"
+  start docs/many-nodes/horovod.yaml -n team-a --set 'spec.workers={replicas: 2, slotsPerWorker: 2}' \
+    --set spec.lifecycle.retries=0 \
+    --set 'spec.storage=[{name: checkpoints, mountPath: /checkpoints, emptyDir: {}}]'
+  expect 0 "epoch 0: loss" "epoch 4: loss 0.00" "on 4 ranks" "trained"
+  [[ $(grep -c "epoch 4: loss" "$work/launcher.log") == 1 ]] || fail "not only rank 0 prints the loss"
+  released
+}
+
 # The unchanged commands of five documents about Horovod, run in an interactive launcher. Test programs are mounted at the paths
 # of their programs, which no longer exist.
 by_hand_in() {
