@@ -35,11 +35,11 @@ HEADING = re.compile(r"^#+ (.*)$", re.M)
 # The kinds of the pages in docs/. Each page has a first paragraph that describes its purpose, what the reader needs before, and
 # what to read next. A guide also has steps and the output that they print.
 KINDS = {
-    "guide": """ci cluster-run debugging elastic from-elastic-horovod from-ffdl from-jobset from-kubeflow-openmpi from-mpijob
-        from-pytorchjob from-slurm from-stable-horovod from-tfjob from-trainjob gitops gpus helm images install kustomize launchers library monitoring policies preflight preview python
-        release reviewing running scanners scheduling security spec start storage targets teams""",
+    "guide": """choosing ci cluster-run debugging elastic from-elastic-horovod from-ffdl from-jobset from-kubeflow-openmpi from-mpijob
+        from-pytorchjob from-slurm from-stable-horovod from-tfjob from-trainjob gitops gpu-cluster gpus helm images install kustomize launchers library many-nodes monitoring policies preflight preview production python
+        release reviewing running scanners scheduling security spec start storage targets teams tools tuning upgrading""",
     "concept": "failures runtime supply-chain threat-model",
-    "reference": "commands compatibility faq fields index problems reference surface",
+    "reference": "commands compatibility faq fields glossary index problems reference surface",
 }
 BEFORE, NEXT, STEPS, OUTPUT = "## Before you start", "## What next", "a block with a step", "a block with output"
 NEEDS = {"guide": [BEFORE, STEPS, OUTPUT, NEXT], "concept": [BEFORE, NEXT], "reference": [BEFORE, NEXT]}
@@ -192,7 +192,7 @@ def stale_blocks(page):
 
 
 def main():
-    globs = ("*.md", "docs/**/*.md", "examples/*.md", "bench/*.md", "fuzz/*.md", "charts/**/*.md")
+    globs = ("*.md", "docs/**/*.md", "examples/*.md", "bench/*.md", "fuzz/*.md", "image/*.md", "plugin/*.md", "charts/**/*.md")
     pages = sorted(page for glob in globs for page in ROOT.glob(glob))
     looks = (broken_links, stale_blocks, missing_tests)
     wrong = [f"{page.relative_to(ROOT)}: {why}" for page in pages for look in looks for why in look(page)]

@@ -69,7 +69,8 @@ def flow():
     picture.arrow((115, 98), (163, 98))
     picture.arrow((285, 98), (318, 98))
     picture.arrow((385, 98), (463, 98))
-    picture.text(420, 172, "kubectl apply, Helm or GitOps", "middle small")
+    picture.text(25, 172, "Applied with kubectl, khorovod run, Helm or GitOps; no part of khorovod", "small")
+    picture.text(465, 172, "stays in the cluster besides the job itself.", "small")
     picture.box(465, 70, 110, 56, ["API server", "no CRD"])
     picture.box(625, 45, 115, 40, ["launcher"])
     picture.box(625, 108, 115, 40, ["workers"])
@@ -86,7 +87,7 @@ def terms():
         left = 235 + 230 * worker
         picture.box(left, 40, 210, 160, kind="box")
         picture.text(left + 12, 62, f"worker-{worker}", "strong")
-        picture.text(left + 75, 62, "a pod", "small")
+        picture.text(left + 90, 62, "a pod", "small")
         for slot in range(2):
             x = left + 12 + 96 * slot
             picture.box(x, 78, 90, 82, [f"rank {2 * worker + slot}", f"local rank {slot}", "one GPU"], "rank")
@@ -133,10 +134,8 @@ def phases():
             picture.arrow((172 * number - 22, 100), (172 * number + 8, 100))
     picture.arrow((596, 130), (596, 168), (252, 168), (252, 132))
     picture.text(424, 186, "a failed attempt: lifecycle.retries, with another worker for a lost one", "middle small")
-    picture.arrow((620, 70), (620, 38), (768, 38), (768, 68))
-    picture.text(694, 28, "trained, or no attempt is left", "middle small")
-    picture.arrow((252, 70), (252, 38), (560, 38), (560, 28), (610, 28))
-    picture.text(406, 28, "startTimeout, deadline or a newer run", "middle small")
+    picture.arrow((252, 70), (252, 38), (768, 38), (768, 68))
+    picture.text(510, 28, "startTimeout or deadline is over, no attempt is left, or a newer run is current", "middle small")
     picture.text(424, 216, "an eviction, a deadline or khorovod stop: the ranks get lifecycle.checkpoint's signal first, and save", "middle small")
     return picture
 
