@@ -35,7 +35,7 @@ HEADING = re.compile(r"^#+ (.*)$", re.M)
 # The kinds of the pages in docs/. Each page has a first paragraph that describes its purpose, what the reader needs before, and
 # what to read next. A guide also has steps and the output that they print.
 KINDS = {
-    "guide": """choosing ci cluster-run debugging elastic from-elastic-horovod from-ffdl from-jobset from-kubeflow-openmpi from-mpijob
+    "guide": """choosing ci debugging elastic from-elastic-horovod from-ffdl from-jobset from-kubeflow-openmpi from-mpijob
         from-pytorchjob from-slurm from-stable-horovod from-tfjob from-trainjob gitops gpu-cluster gpus helm images install kustomize launchers library many-nodes monitoring policies preflight preview production python
         release reviewing running scanners scheduling security spec start storage targets teams tools tuning upgrading""",
     "concept": "failures runtime supply-chain threat-model",
