@@ -253,8 +253,8 @@ fn state_of_run(objects: &Objects, subject: Subject<'_>, run: &str, now: Time) -
         state.failures = report.failures;
         state.retries = report.retries;
         state.last_end = report.last_end.clone().filter(|text| !text.is_empty());
-        state.held_seconds = report.held;
-        state.trained_seconds = report.trained;
+        let is_launched = launch.launcher.is_some_and(|pod| pod.running_since().is_some());
+        (state.held_seconds, state.trained_seconds) = report.held_and_trained(is_launched, now);
         state.progress = report.progress(now);
     }
     state.namespace = state.namespace.or_else(|| launch.namespace());

@@ -21,6 +21,9 @@ const HOME: &str = "\x1b[H";
 const REST_OF_LINE: &str = "\x1b[K";
 const REST_OF_SCREEN: &str = "\x1b[J";
 
+/// The mark before the state of a job.
+const MARK: &str = "●";
+
 /// The terminal, which shows its former content again when the view ends.
 pub struct View {
     has_colour: bool,
@@ -81,8 +84,11 @@ pub fn frame(
         let end = lines.len() + share;
         let last = if states.len() > 1 && share > 2 { end - 1 } else { end };
         let (head, since) = parts(state, now);
-        let head = limited(&clean_line(&head), &since, width, most + 1);
-        lines.extend(head.into_iter().map(|line| painted(colour(state.phase), &line)));
+        let head = limited(&format!("{MARK} {}", clean_line(&head)), &since, width, most + 1);
+        lines.extend(head.into_iter().map(|line| match line.strip_prefix(MARK) {
+            Some(rest) => painted(colour(state.phase), MARK) + &painted("1", rest),
+            None => painted("1", &line),
+        }));
         for (name, value) in facts(state, now, true) {
             let bar = bar(state, name, width);
             let parts = limited(&clean_line(&value), "", width.saturating_sub(11 + columns(&bar)), most);
@@ -113,13 +119,14 @@ pub fn frame(
     lines
 }
 
-/// Colours that are readable on light and on dark terminals.
+/// The colour of the mark before a state. The sentence itself has the colour of the terminal's text, because green and yellow
+/// text is hardly readable on a light background.
 fn colour(phase: Phase) -> &'static str {
     match phase {
-        Phase::Training | Phase::Running | Phase::Trained => "1;32",
-        Phase::Failed | Phase::PastDeadline => "1;31",
-        Phase::Absent | Phase::Stopped | Phase::Superseded => "1",
-        _ => "1;33",
+        Phase::Training | Phase::Running | Phase::Trained => "32",
+        Phase::Failed | Phase::PastDeadline => "31",
+        Phase::Absent | Phase::Stopped | Phase::Superseded => "2",
+        _ => "33",
     }
 }
 
@@ -263,7 +270,8 @@ mod tests {
         let lines = frame(&states(), Time(1_795_676_400), (80, 24), false);
         insta::assert_snapshot!(lines.join("\n"));
         let painted = frame(&states(), Time(1_795_676_400), (80, 24), true);
-        assert!(painted[0].starts_with("\x1b[1;32mgpt, run abc: training, attempt 2 of 4"), "{}", painted[0]);
+        let state = "\x1b[32m●\x1b[0m\x1b[1m gpt, run abc: training, attempt 2 of 4";
+        assert!(painted[0].starts_with(state), "{}", painted[0]);
     }
 
     fn waiting(count: usize) -> (State, Vec<String>) {
@@ -299,10 +307,14 @@ mod tests {
     fn a_frame_counts_hidden_lines() {
         let frame = |states: &[(State, Vec<String>)], size| frame(states, Time(1_795_676_400), size, false);
         let lines = frame(&[waiting(64)], (80, 24));
-        assert!(lines[0].starts_with("gpt, run mgxbqm: waiting for 43 of 64 workers: 22 Pending"), "{lines:#?}");
+        assert!(lines[0].starts_with("● gpt, run mgxbqm: waiting for 43 of 64 workers: 22 Pending"), "{lines:#?}");
         assert!(lines[3].ends_with("… (for 5 min)"), "{lines:#?}");
         assert!(
-            lines[6].starts_with(" pods      Pending for \"had untolerated taint") && lines[8].ends_with('…'),
+            lines[6].starts_with(" pods      gpt-mgxbqm-worker-0, gpt-mgxbqm-worker-3 and 20 more: Pending"),
+            "{lines:#?}"
+        );
+        assert!(
+            lines[9].starts_with("           gpt-mgxbqm-worker-1, gpt-mgxbqm-worker-4 and 19 more: cannot"),
             "{lines:#?}"
         );
         // The characters of the log need two cells each.

@@ -26,8 +26,8 @@ pub fn page(state: &State, log: &[String], hint: Option<&str>, now: Time) -> Str
     text
 }
 
-/// A name and a value for each fact that is known. If `is_cut` is true, the caller may cut the end of a value. The reason
-/// why pods wait then comes before the names of the pods.
+/// A name and a value for each fact that is known. If `is_cut` is true, the caller may cut values at the end, so only two of
+/// the pods that wait are named, and their reason follows soon.
 pub fn facts(state: &State, now: Time, is_cut: bool) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     let has_ended = state.phase.has_ended();
@@ -49,11 +49,11 @@ pub fn facts(state: &State, now: Time, is_cut: bool) -> Vec<(&'static str, Strin
         rows.push(("goodput", format!("{share} %: trained {} of {} with workers", duration(trained), duration(held))));
     }
     for cause in state.waits_for.iter().filter(|cause| !cause.pods.is_empty()) {
-        let more = cause.workers.saturating_sub(u32::try_from(cause.pods.len()).unwrap_or(u32::MAX));
+        let named = &cause.pods[..cause.pods.len().min(if is_cut { 2 } else { usize::MAX })];
+        let more = cause.workers.saturating_sub(u32::try_from(named.len()).unwrap_or(u32::MAX));
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let is_first = rows.last().is_none_or(|(name, _)| !matches!(*name, "pods" | ""));
-        let pods = format!("{}{more}", cause.pods.join(", "));
-        let value = if is_cut { format!("{}: {pods}", cause.reason) } else { format!("{pods}: {}", cause.reason) };
+        let value = format!("{}{more}: {}", named.join(", "), cause.reason);
         rows.push((if is_first { "pods" } else { "" }, value));
     }
     rows.extend(state.notes.iter().map(|note| ("note", note.clone())));

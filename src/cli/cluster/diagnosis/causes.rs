@@ -47,7 +47,8 @@ pub fn causes(launch: &Launch<'_>, objects: &Objects) -> Vec<Cause> {
     }
     let mut missing = launch.wanted - launch.ready();
     let mut unready: Vec<&Pod> = launch.workers().filter(|pod| !pod.is_ready() && !pod.has_ended()).collect();
-    unready.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
+    // By number: worker-2 comes before worker-10.
+    unready.sort_by_key(|pod| (pod.metadata.name.len(), pod.metadata.name.as_str()));
     for pod in unready {
         if missing == 0 {
             break;

@@ -11,6 +11,8 @@ use crate::cli::cluster::objects::{
     COMPONENT, Condition, INDEX, Job, Objects, Pod, RUN, StatefulSet, Template, Time, condition,
 };
 
+/// If there was no progress for this many seconds, the sentence of a training mentions it.
+pub const LONG_WITHOUT_PROGRESS: i64 = 600;
 const STATUS: &str = "khorovod.dev/status";
 const REPLICAS: &str = "khorovod.dev/replicas";
 
@@ -29,22 +31,38 @@ pub struct Report {
     steps: Option<u64>,
     unit: Option<String>,
     progress_at: Option<f64>,
-    pub held: Option<f64>,
-    pub trained: Option<f64>,
+    /// When it was written.
+    at: Option<f64>,
+    held: Option<f64>,
+    trained: Option<f64>,
 }
 
 impl Report {
-    /// The progress of the training. The time that is left is estimated from the mean speed of all attempts.
+    /// The seconds in which workers were held, and those in which the ranks trained. While the launcher runs, the time since
+    /// the report counts too.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn held_and_trained(&self, is_launched: bool, now: Time) -> (Option<f64>, Option<f64>) {
+        let passed = self.at.map_or(0.0, |at| (now.0 as f64 - at).max(0.0));
+        let counts = |applies: bool| if is_launched && applies { passed } else { 0.0 };
+        let is_held = self.phase != "ended" && self.held.is_some_and(|held| held > 0.0);
+        let trained = counts(is_held && self.phase == "training");
+        (self.held.map(|held| held + counts(is_held)), self.trained.map(|seconds| seconds + trained))
+    }
+
+    /// The progress of the training. The time that is left is estimated from the mean speed of all attempts, unless the
+    /// training seems to have stopped.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn progress(&self, now: Time) -> Option<Progress> {
         let step = self.step?;
         let trained = self.trained.filter(|seconds| *seconds > 0.0).or_else(|| Some(self.progress_at? - self.since?));
         let seconds_left = self.steps.filter(|steps| *steps > step && step > 0).zip(trained).map(|(steps, trained)| {
-            let whole = trained * (steps - step) as f64 / step as f64;
-            // The ranks have continued to train since the launcher reported the step, so subtract the time that has passed.
+            let per_step = trained / step as f64;
+            // The ranks have continued since the report.
             let passed = self.progress_at.map_or(0.0, |at| now.0 as f64 - at);
-            (whole - passed).max(0.0) as u64
+            let is_late = passed >= LONG_WITHOUT_PROGRESS as f64 && passed > 2.0 * per_step;
+            (!is_late).then(|| (per_step * (steps - step) as f64 - passed).max(0.0) as u64)
         });
+        let seconds_left = seconds_left.flatten();
         let unit = self.unit.clone().unwrap_or_else(|| "step".to_owned());
         Some(Progress { step, steps: self.steps, unit, at: self.progress_at.map(|at| at as i64), seconds_left })
     }

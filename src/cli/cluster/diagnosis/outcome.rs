@@ -3,12 +3,9 @@
 use std::fmt::Write as _;
 
 use super::causes::{Cause, shorten};
-use super::launch::Launch;
+use super::launch::{LONG_WITHOUT_PROGRESS, Launch};
 use super::{Phase, State, count, duration};
 use crate::cli::cluster::objects::{Pod, Terminated, Time, condition};
-
-/// If there was no progress for this many seconds, the sentence mentions it.
-const LONG_WITHOUT_PROGRESS: i64 = 600;
 
 /// Sets the phase, its beginning, the sentence and the exit code of a state.
 pub fn fill(state: &mut State, launch: &Launch<'_>, now: Time) {
@@ -244,7 +241,7 @@ fn ended(state: &mut State, launch: &Launch<'_>, is_complete: bool) -> Found {
         _ if reason == "DeadlineExceeded" => (Phase::PastDeadline, "ended"),
         _ => (Phase::Failed, "failed"),
     };
-    (phase, since, format!("{word}{code}: {reported}{released}"))
+    (phase, since, format!("{word}{code}: {}{released}", reported.trim_end_matches('.')))
 }
 
 /// The state of a run whose Job does not exist.

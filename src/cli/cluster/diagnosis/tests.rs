@@ -712,6 +712,25 @@ fn progress_and_remaining_time() {
         (Some(1500.0), Some(1200.0), Some("lost worker a"))
     );
     assert_eq!((state.gpus[0].resource.as_str(), state.gpus[0].held, state.gpus[0].wanted), ("nvidia.com/gpu", 16, 16));
+    // While the launcher runs, the 40 s since the report count too.
+    let state = report(json!({"at": NOW - 40}));
+    assert_eq!((state.held_seconds, state.trained_seconds), (Some(1540.0), Some(1240.0)));
+    let state = report(json!({"at": NOW - 40, "phase": "waiting"}));
+    assert_eq!((state.held_seconds, state.trained_seconds), (Some(1540.0), Some(1200.0)));
+    let ended = [
+        current("abc"),
+        set(2),
+        reporting(ended("Complete", "CompletionsReached"), training()),
+        exited(launcher(), 0, "trained"),
+    ];
+    assert_eq!(state_of(&ended).trained_seconds, Some(1200.0));
+    // A step took 4 s, and none has passed for 700 s. Steps of an hour may take that long.
+    assert_eq!(
+        report(json!({"step": 300, "steps": 1000, "progressAt": NOW - 700})).progress.unwrap().seconds_left,
+        None
+    );
+    let slow = report(json!({"step": 2, "steps": 3, "progressAt": NOW - 700, "trained": 7200}));
+    assert_eq!(slow.progress.unwrap().seconds_left, Some(2900));
     // Without the total, or before the first step, nothing is estimated.
     assert_eq!(report(json!({"step": 300})).progress.unwrap().seconds_left, None);
     assert_eq!(report(json!({"step": 0, "steps": 9})).progress.unwrap().seconds_left, None);

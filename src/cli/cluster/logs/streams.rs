@@ -136,7 +136,9 @@ impl<'a> Streams<'a> {
                 let mut why = String::new();
                 let _ = child.stderr.take().map(|mut stream| stream.read_to_string(&mut why));
                 if !child.wait().is_ok_and(|status| status.success()) {
-                    lost.push(format!("no log of {}: {}", log.pod, show::clean_line(why.trim())));
+                    let is_forbidden = why.contains("(Forbidden)");
+                    let advice = if is_forbidden { "; ask your cluster administrator for get on pods/log" } else { "" };
+                    lost.push(format!("no log of {}: {}{advice}", log.pod, show::clean_line(why.trim())));
                 }
             }
         }
