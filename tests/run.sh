@@ -40,7 +40,7 @@ rust() {
 # The scripts of the repository. The stage `output` checks those of pods in their rendered form.
 shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run tests/blocks/bin tests/blocks/laptop tests/dist/stubs dist/asdf/bin image/check-image plugin/helm3/khorovod plugin/helm3/post-render ':!src' | xargs shellcheck -x; }
 
-docs() { tests/docs.py && docs/pictures/draw.py --check && tests/monitoring.py && python3 -B bench/chaos/report.py --check; }
+docs() { tests/docs.py && tests/monitoring.py && python3 -B tests/session/record.py && python3 -B bench/chaos/report.py --check; }
 
 # The alert rules with Prometheus' own tool.
 alerts() {
@@ -58,7 +58,7 @@ workflows() {
 # The shell blocks of the docs that need no cluster, and the specs of the chaos bench and of the tests with an older version.
 blocks() {
     local binary=${CARGO_TARGET_DIR:-target}/debug/khorovod
-    cargo build --locked --quiet && tests/blocks/blocks.py "$binary" && python3 -B bench/chaos/specs.py "$binary" &&
+    cargo build --locked --quiet && tests/blocks/blocks.py "$binary" && python3 -B tests/session/record.py "$binary" && python3 -B bench/chaos/specs.py "$binary" &&
         KHOROVOD=$(realpath "$binary") python3 -B tests/cluster/against.py check
 }
 
