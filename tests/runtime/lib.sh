@@ -93,6 +93,24 @@ expect() {
   esac
   ! grep -q "/etc/khorovod/scripts/.*: unbound variable" "$work"/*.log || fail "a script uses an unset variable"
   logged "$launcher" "${@:2}"
+  [[ $ended != Failed ]] || sentence "$name" "$launcher"
+}
+
+# sentence JOB POD: compares the sentence of `khorovod status` about a failed job with that of the case in sentences.txt, where `…` is any
+# text, RUN the run, and N s a time. Each case whose job fails must have one. With KHOROVOD_BLESS, it is written.
+sentence() {
+  local found wanted pattern
+  [[ -z ${CASES:-} ]] || return 0
+  found=$(WORK=$work JOB=$1 POD=$2 KUBECTL=$here/kubectl.py "$KHOROVOD" status "$job" -n team-a | head -n 1) || fail "no status"
+  found=$(sed -E "s/^$job, run $run: //; s/$run/RUN/g; s/ \([0-9a-z ]+ ago\)$//; s/[0-9]+ s\b/N s/g; s/10\.88\.[0-9.]+/ADDRESS/g" <<<"$found")
+  wanted=$(sed -n "s/^$title: //p" "$here/sentences.txt")
+  pattern=$(sed 's/[][\.*^$(){}?+|]/\\&/g; s/…/.*/g' <<<"$wanted")
+  grep -qxE -- "$pattern" <<<"$found" && return
+  if [[ -n ${KHOROVOD_BLESS:-} ]]; then
+    (flock 9 && { grep -v "^$title: " "$here/sentences.txt"; echo "$title: $found"; } | LC_ALL=C sort >"$work/sentences" && cat "$work/sentences" >"$here/sentences.txt") 9<"$here/sentences.txt"
+  else
+    fail "sentences.txt has \"$wanted\", and khorovod status prints \"$found\""
+  fi
 }
 
 # released: checks that the launcher has scaled its workers to 0.
