@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
@@ -273,8 +273,10 @@ fn the_fields_of_a_status() {
     let listed: BTreeSet<&str> = table.lines().filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect();
     let mut found = BTreeSet::new();
     let mut items = place.running();
-    let report = json!({"phase": "waiting", "since": 1_795_676_400, "attempt": 2, "failures": 1, "retries": 3, "lastEnd": "a",
-        "step": 1, "steps": 9, "unit": "step", "progressAt": 1_795_676_400, "held": 10, "trained": 5, "later": true});
+    // Without progress for a long time, no remaining time is estimated.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let report = json!({"phase": "waiting", "since": now, "attempt": 2, "failures": 1, "retries": 3, "lastEnd": "a",
+        "step": 1, "steps": 9, "unit": "step", "progressAt": now, "held": 10, "trained": 5, "later": true});
     items[2]["metadata"]["annotations"] = json!({"khorovod.dev/status": report.to_string()});
     items[4]["status"]["conditions"] = json!([]);
     // The status of a limit, and another run.
