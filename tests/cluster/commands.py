@@ -2,10 +2,16 @@
 import json
 import os
 import re
+import shutil
 import subprocess
+import sys
+import tempfile
 import time
 
 from case import IMAGE, KHOROVOD, MINOR, ROOT, job, merge, play
+
+sys.path.append(os.path.join(ROOT, "tests", "session"))
+import record  # noqa: E402
 
 CPU = os.path.join(ROOT, "examples", "cpu", "job.yaml")
 # A worker of this cluster has its image, and the ranks share two cores.
@@ -18,10 +24,11 @@ def overlay(case, content):
     return ["--overlay", case.overlay, "--kube-version", f"1.{MINOR}"]
 
 
-def khorovod(case, *words, code=0, env=None):
-    """Runs a command in the case's namespace, and returns what it printed to each stream."""
+def khorovod(case, *words, code=0, env=None, namespace=None):
+    """Runs a command in the case's namespace or another one, and returns what it printed to each stream."""
+    where = [] if "-A" in words else ["-n", namespace or case.namespace]
     environment = dict(os.environ, KHOROVOD_SSH_SEED="5" * 64, **(env or {}))
-    done = subprocess.run([KHOROVOD, words[0], "-n", case.namespace, *words[1:]], capture_output=True, text=True,
+    done = subprocess.run([KHOROVOD, words[0], *where, *words[1:]], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, env=environment, timeout=300)
     case.check(f"khorovod {' '.join(words[:3])} ended with {done.returncode}: {done.stderr}{done.stdout}", done.returncode == code)
     return done.stdout, done.stderr
@@ -81,6 +88,116 @@ def commands_from_nothing_to_trained(case):
     # The same spec again is the same run, which has ended.
     _, err = khorovod(case, "run", *words, CPU)
     case.check(f"the second run printed {err}", re.search(r"leaves \d+ objects unchanged", err) and "nothing starts" in err)
+
+
+@play()
+def commands_as_recorded(case):
+    """The session of the README shows what the commands print. With KHOROVOD_BLESS, it is recorded again."""
+    path, config = f"{case.overlay}.kubeconfig", json.loads(case.kubectl("config", "view", "--raw", "--minify", "-o", "json").stdout)
+    config["contexts"][0]["context"]["namespace"] = case.namespace
+    with open(path, "w") as file:
+        json.dump(config, file)
+    with tempfile.TemporaryDirectory() as folder:
+        os.makedirs(f"{folder}/bin")
+        os.symlink(KHOROVOD, f"{folder}/bin/khorovod")
+        shutil.copy(record.JOB, folder)
+        environment = {"PATH": f"{folder}/bin:{os.environ['PATH']}", "HOME": folder, "KUBECONFIG": path, "TERM": "xterm-256color",
+                       "LANG": "C.UTF-8", "KHOROVOD_SSH_SEED": "5" * 64}
+        events = record.record(environment, folder)
+    if os.environ.get("KHOROVOD_BLESS"):
+        record.write(events)
+    case.equal("the session", record.gist(events), record.gist(record.recorded()))
+
+
+@play()
+def commands_in_several_namespaces(case):
+    """`list` and `status` of jobs with the same name in two namespaces, and of two jobs in one."""
+    other = f"{case.namespace}-b"
+    case.kubectl("create", "namespace", other)
+    try:
+        start(case, job(name="one", seconds=600), "one")
+        start(case, job(name="two", spec={"workers": {"cpu": "5000"}}), "two")
+        path = f"{case.overlay}.other.yaml"
+        with open(path, "w") as file:
+            json.dump(job(name="one", code=3), file)
+        khorovod(case, "run", "--kube-version", f"1.{MINOR}", path, code=1, namespace=other)
+        khorovod(case, "wait", "one", "--for", "running", "--timeout", "90s")
+
+        def listed(*words):
+            rows = [line.split() for line in khorovod(case, "list", *words)[0].splitlines()]
+            return {tuple(row[:2]): row[3] for row in rows[1:] if row[0] in (case.namespace, other)}
+        found = listed("-A")
+        case.check(f"the jobs are {found}", found.pop((case.namespace, "one")) in ("training", "running"))
+        case.equal("the other jobs", found, {(case.namespace, "two"): "waiting", (other, "one"): "failed"})
+        case.equal("the active jobs", sorted(listed("-A", "--active")), [(case.namespace, "one"), (case.namespace, "two")])
+        out, _ = khorovod(case, "list")
+        case.equal("the jobs of one namespace", [line.split()[0] for line in out.splitlines()], ["JOB", "one", "two"])
+        out, _ = khorovod(case, "status", "one", namespace=other)
+        case.check(f"the other job: {out}", "failed (exit code 42)" in out)
+        # A job is stopped only in its own namespace.
+        khorovod(case, "stop", "one", "--now")
+        out, _ = khorovod(case, "list", namespace=other)
+        case.check(f"the other job: {out}", re.search(r"^one +\w{6} +failed ", out, re.M))
+    finally:
+        case.kubectl("delete", "namespace", other, "--wait=false")
+
+
+@play()
+def commands_stop_in_each_phase(case):
+    """`stop` while the job waits, between two attempts, while it is suspended, and after its end."""
+    def stops(name, pattern="is stopped, and its resources are released"):
+        out, _ = khorovod(case, "stop", name)
+        case.check(f"stop of {name} printed {out}", re.search(pattern, out))
+        case.equal(f"pods of {name} that hold resources", status(case, name)["isReleased"], True)
+
+    start(case, job(name="waits", spec={"workers": {"cpu": "5000"}}), "waits")
+    phase(case, "waits", ("waiting",))
+    stops("waits")
+    case.equal("the phase", status(case, "waits")["phase"], "stopped")
+    start(case, job(name="fails", code=3, spec={"lifecycle": {"retries": 5}}), "fails")
+    state = phase(case, "fails", ("recovering",))
+    check_message(case, state, "^recovering, attempt 2 of 6: training ended with code 3; ")
+    stops("fails")
+    case.equal("the phase", status(case, "fails")["phase"], "stopped")
+    start(case, job(name="queued", seconds=600, spec=merge({"launcher": {"runsIn": "firstWorker"}}, {"workers": {"gpus": 0}})), "queued")
+    phase(case, "queued", ("training", "running"))
+    name = json.loads(case.kubectl("get", "jobs", "-l", "khorovod.dev/job=queued", "-o", "json").stdout)["items"][0]["metadata"]["name"]
+    case.patch("batch/v1", "jobs", name, {"spec": {"suspend": True}})
+    check_message(case, phase(case, "queued", ("queued",)), "^suspended: waiting for the controller or the person")
+    stops("queued")
+    start(case, job(name="ends"), "ends")
+    khorovod(case, "wait", "ends", "--timeout", "90s")
+    stops("ends", "ends has already ended: trained in .*; GPUs are released")
+    case.equal("the phase", status(case, "ends")["phase"], "trained")
+
+
+@play(long=True)
+def commands_with_forty_pods(case):
+    """The output of 40 pods, each of which prints its own lines: all of them arrive, each with its pod, and none twice."""
+    program = "import os, time\nfor line in range(20):\n    print('line', line, 'of', os.environ['JAX_PROCESS_ID'], flush=True)\n    time.sleep(1)\ntime.sleep(600)\n"
+    spec = {"launcher": {"kind": "jax"}, "workers": {"replicas": 40, "cpu": "1", "memory": "64Mi"}, "code": {"files": {"lines.py": program}},
+            "command": ["python3", "/programs/lines.py"]}
+    start(case, job(spec=spec))
+    phase(case, "sum", ("training", "running"), 280)
+    expected = sorted(f"[worker-{pod}] [rank{pod}]: line {line} of {pod}" for pod in range(40) for line in range(20))
+
+    def lines(text):
+        return sorted(re.findall(r"^\[worker-\d+\] .*line \d+ of \d+$", text, re.M))
+    path = f"{case.overlay}.followed"
+    with open(path, "w") as file:
+        follower = subprocess.Popen([KHOROVOD, "logs", "-n", case.namespace, "sum", "-f"], stdout=file, stdin=subprocess.DEVNULL)
+
+    def followed():
+        with open(path) as file:
+            return lines(file.read())
+    case.until("last line of each pod", lambda: len(followed()) >= len(expected), 240)
+    case.equal("the lines of logs -f", followed(), expected)
+    out, _ = khorovod(case, "logs", "sum")
+    case.check(f"without -f, {len(set(expected) - set(lines(out)))} lines are missing: {out[-300:]}", lines(out) == expected)
+    out, _ = khorovod(case, "logs", "sum", "--rank", "17")
+    case.check(f"rank 17 printed {out}", out.count(" of 17\n") == 20 and " of 16\n" not in out)
+    khorovod(case, "stop", "sum", "--now")
+    case.equal("the exit code of logs -f after the end", follower.wait(timeout=60), 0)
 
 
 @play()
@@ -179,6 +296,8 @@ def commands_for_a_reader(case):
     with open(path, "w") as file:
         json.dump(config, file)
     words = ("--kubeconfig", path)
+    _, err = khorovod(case, "logs", "sum", *words, code=1)
+    case.check(f"logs printed {err}", "ask your cluster administrator" in err)
     state = status(case, "sum", *words)
     case.equal("the state", (state["phase"], state["workers"]["ready"]), ("running", 2))
     case.check(f"the notes are {state['notes']}", any("may not read configmaps" in note for note in state["notes"]))
@@ -186,6 +305,17 @@ def commands_for_a_reader(case):
     case.check(f"stop printed {err}", "ask your cluster administrator" in err)
     _, err = khorovod(case, "run", *words, f"{case.overlay}.job.yaml", code=3)
     case.check(f"run printed {err}", "nothing was applied" in err)
+    # The role that Kubernetes has for readers.
+    case.kubectl("create", "rolebinding", "viewer", "--clusterrole=view", f"--serviceaccount={case.namespace}:reader")
+    state = status(case, "sum", *words)
+    case.equal("the notes", state["notes"], [])
+    case.check(f"the phase is {state['phase']}", state["phase"] in ("training", "running"))
+    case.check("the launcher's log", "launching: " in khorovod(case, "logs", "sum", *words)[0])
+    out, _ = khorovod(case, "list", *words)
+    case.check(f"the list is {out}", re.search(r"^sum +\w{6} +(training|running) ", out, re.M))
+    for stop in ("stop", "sum"), ("stop", "sum", "--now"):
+        _, err = khorovod(case, *stop, *words, code=3)
+        case.check(f"stop printed {err}", "ask your cluster administrator" in err)
     case.equal("the phase", status(case, "sum")["phase"] in ("training", "running"), True)
 
 
