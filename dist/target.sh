@@ -13,3 +13,4 @@ binary=$(shipped)
 rm -rf "$out"
 "$python" dist/pack.py "$binary" "$(host_target)" "$out"
 RUSTFLAGS=$(shipped_flags) "$python" dist/wheel.py "$(host_target)" "$out"
+"$python" dist/try_wheel.py "$(host_target)" "$out"
