@@ -106,7 +106,7 @@ def main(khorovod):
     print(f"""# `khorovod status` of large jobs
 
 `bench/status.py KHOROVOD >bench/status.md` measures whole processes, from spawn to exit, {ROUNDS} rounds each. A script that prints files
-replaces kubectl, so the times have nothing of kubectl and of the API server. The limit is {ALLOWED} s for 256 workers.
+replaces kubectl, so the times are those of khorovod alone, without kubectl and the API server. The limit is {ALLOWED} s for 256 workers.
 
 {platform.machine()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, Linux {platform.release()}
 

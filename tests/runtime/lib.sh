@@ -104,10 +104,14 @@ sentence() {
   found=$(WORK=$work JOB=$1 POD=$2 KUBECTL=$here/kubectl.py "$KHOROVOD" status "$job" -n team-a | head -n 1) || fail "no status"
   found=$(sed -E "s/^$job, run $run: //; s/$run/RUN/g; s/ \([0-9a-z ]+ ago\)$//; s/[0-9]+ s\b/N s/g; s/10\.88\.[0-9.]+/ADDRESS/g" <<<"$found")
   wanted=$(sed -n "s/^$title: //p" "$here/sentences.txt")
-  pattern=$(sed 's/[][\.*^$(){}?+|]/\\&/g; s/…/.*/g' <<<"$wanted")
+  pattern=$(sed 's/[][\.*^(){}?+|$]/\\&/g; s/…/.*/g' <<<"$wanted")
   grep -qxE -- "$pattern" <<<"$found" && return
   if [[ -n ${KHOROVOD_BLESS:-} ]]; then
-    (flock 9 && { grep -v "^$title: " "$here/sentences.txt"; echo "$title: $found"; } | LC_ALL=C sort >"$work/sentences" && cat "$work/sentences" >"$here/sentences.txt") 9<"$here/sentences.txt"
+    (
+      flock 9
+      rest=$(grep -v "^$title: " "$here/sentences.txt")
+      printf '%s\n' "$rest" "$title: $found" | LC_ALL=C sort >"$here/sentences.txt"
+    ) 9>"$runs/.sentences"
   else
     fail "sentences.txt has \"$wanted\", and khorovod status prints \"$found\""
   fi

@@ -62,7 +62,7 @@ def normal(text):
 
 
 def gist(events):
-    """What must be the same in each recording: the states of the live view, the names of its facts, and the lines after its end."""
+    """Returns the parts that are the same in each recording: the states of the live view, the names of its facts, and the lines after its end."""
     screen, first, facts = terminal.Screen(*SIZE), [], set()
     for _, text in events:
         screen.feed(text)
