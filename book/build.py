@@ -3,7 +3,7 @@
 
 mdBook reads target/book/src, a copy of the pages in docs/SUMMARY.md and of all files they link to. The copy has the folders of
 the repository, so each link works on GitHub, in a checkout and in the book. For a linked folder, the book has a page that
-lists its files. If the preview page is built, the book contains it: docs/preview.md shows it, and other pages show pictures of examples.
+lists its files. Links to other Markdown files, which only contributors need, lead to the repository. If the preview page is built, the book contains it: docs/preview.md shows it, and other pages show pictures of examples.
 """
 
 import html
@@ -13,13 +13,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from links import LINK, links, relative
+from links import ADDRESS, LINK, links, relative
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "target/book/src"
 SUMMARY = ROOT / "docs/SUMMARY.md"
-# Editors download it from the address in its `$id`, which is in the site of the book.
-SCHEMA = ROOT / "schema/training-job.v1alpha1.schema.json"
 PREVIEW = ROOT / "web/dist"
 LIVE = """
 <p><a href="../web/dist/index.html">Open it in a separate window.</a></p>
@@ -69,6 +67,15 @@ def targets(page):
     return [target for _, target, _ in links(page)]
 
 
+def outward(text, page, chapters):
+    """Returns the text of a page in which links to Markdown files that are not in the book lead to the repository."""
+    for link, target, anchor in links(page):
+        if target.suffix == ".md" and target not in chapters:
+            place = f"{ADDRESS}{target.relative_to(ROOT)}"
+            text = text.replace(f"]({link})", f"]({place}#{anchor})" if anchor else f"]({place})")
+    return text
+
+
 def pages():
     """Returns the pages in SUMMARY.md, in order."""
     return list(dict.fromkeys(targets(SUMMARY)))
@@ -83,18 +90,15 @@ def stage():
     wrong = [f"{page.relative_to(ROOT)} is not in docs/SUMMARY.md" for page in unlisted]
     summary = LINK.sub(lambda link: f"]({(SUMMARY.parent / link[1]).resolve().relative_to(ROOT)})", SUMMARY.read_text())
     (SOURCE / "SUMMARY.md").write_text(summary)
-    put(SCHEMA, None)
     live = (PREVIEW / "index.html").exists()
     for page in chapters:
-        text = relative(page.read_text(), page)
+        text = outward(relative(page.read_text(), page), page, chapters)
         text = text.replace("<!-- live -->\n", LIVE if live else "")
         put(page, PICTURE.sub(lambda found: ELEMENT.format(name=found[1]) if live else "", text))
         for target in set(targets(page)) - {page, *chapters}:
-            if target.suffix == ".md":
-                wrong.append(f"{page.relative_to(ROOT)} leads to {target.relative_to(ROOT)}, which is not in docs/SUMMARY.md")
-            elif target.is_dir():
+            if target.is_dir():
                 put_folder(target, chapters)
-            else:
+            elif target.suffix != ".md":
                 put(target, None)
     if live:
         shutil.copytree(PREVIEW, SOURCE / PREVIEW.relative_to(ROOT))
