@@ -1,7 +1,7 @@
 # The commands for contributors. Run `make check` before a commit; CI runs `make test`.
 
 SHELL := /bin/bash
-.PHONY: help binary dist plugins web serve-web book check test test-all cluster bless bench mutants deny
+.PHONY: help binary dist plugins web serve-web book site vscode check test test-all cluster bless bench mutants deny
 .DEFAULT_GOAL := help
 stages := format docs prose layers shell web-code lint library msrv rust blocks web-modules python runtime local-runs preflight image package output guard deny
 
@@ -26,6 +26,12 @@ serve-web: web ## Build the preview page and serve it on this machine
 book: ## Build the docs as a book into target/book/html, with the preview page if `make web` has built it
 	@. tests/tools.sh && FEATURES=search cargo_tool mdbook 0.5.4 && book/build.py
 
+vscode: web ## Build the extension for VS Code into target/vscode
+	@dist/vscode.py target/vscode
+
+site: web book ## Build the hosted site into target/site: book, preview, schemas, Helm repository and the packages of this machine
+	@dist/target.sh target/dist && dist/site.py pack target/dist && dist/vscode.py target/dist && dist/assemble.py target/dist && dist/site.py target/site target/dist
+
 check: ## Check format, lints and prose; run unit and snapshot tests, of the page too
 	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs prose web-code lint rust
 
@@ -33,7 +39,7 @@ test: ## Run everything that CI runs; installs what it needs
 	@SECOND_TRIES=list WITHIN=40 tests/run.sh $(stages) cluster
 
 test-all: ## Run `test` with many more cases per property, and all other stages (see CONTRIBUTING.md); takes two hours more
-	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) fuzz advisories alerts newest reproducible workflows systems dist editor book start cluster targets gitops helm plugin kueue identity web web-firefox worker horovod slurm faults versions ipv6 scale
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) fuzz advisories alerts newest reproducible workflows systems dist editor vscode book site start cluster targets gitops helm plugin identity web web-firefox worker horovod slurm faults versions ipv6 scale
 
 cluster: ## Open a shell in a Kubernetes of four nodes, which ends with the shell; requires root
 	@. tests/tools.sh && IMAGES="$${IMAGES:-$$(worker_image)}" tests/cluster/up.sh

@@ -67,6 +67,12 @@ book() {
     need node nodejs && make --no-print-directory book && tests/book/links.py target/book/html && node tests/book/search.mjs target/book/html
 }
 
+# The hosted site, built from the book, with an earlier version: links, descriptions for search engines, accessibility and sizes in Chromium,
+# the Helm repository, and the schemas in a validator.
+site() {
+    need node nodejs && need npm npm && need chromium chromium && need go golang version && make --no-print-directory web book && tests/site/run.sh
+}
+
 # The commands of docs/start.md on a test cluster.
 start() { binary=$(shipped) && tests/blocks/start.sh "$binary"; }
 
@@ -263,6 +269,9 @@ plugin() {
 
 # Completion, hover and problems in yaml-language-server.
 editor() { cargo build --locked --quiet && tests/editor/run.sh "${CARGO_TARGET_DIR:-target}/debug/khorovod"; }
+
+# The extension for VS Code in code-server, with Chromium.
+vscode() { need chromium chromium && make --no-print-directory web && tests/vscode/run.sh; }
 
 # The preview page's TypeScript: format, lint, types and the unit tests that need no browser.
 web-code() { web/check.sh; }

@@ -140,6 +140,9 @@ krew() (
 # Checks and tests alert rules.
 promtool() { go_program promtool v0.316.0 github.com/prometheus/prometheus/cmd/promtool; }
 
+# Validates manifests with JSON Schemas at an address.
+kubeconform() { go_program kubeconform v0.7.0 github.com/yannh/kubeconform/cmd/kubeconform; }
+
 # Pushes to registries of OCI artifacts.
 oras() { go_program oras v1.3.4 oras.land/oras/cmd/oras; }
 

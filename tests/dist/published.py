@@ -97,6 +97,20 @@ def pypi(place, address):
     check(f"Source Code, {address}/project/khorovod" in shown, "which names the repository", shown)
 
 
+def site(place, address):
+    """The site has the schema at its `$id`, a Helm repository, and the earlier version that the stub of gh has."""
+    schema = json.loads(place.run("curl", "-fsS", f"{address}/schema/training-job.v1alpha1.schema.json"))
+    check(schema["$id"] == f"{address}/schema/training-job.v1alpha1.schema.json", "the schema is at its $id", schema["$id"])
+    place.run(os.environ["HELM"], "repo", "add", "khorovod", f"{address}/charts")
+    place.run(os.environ["HELM"], "pull", "khorovod/training-job", "--version", VERSION)
+    packed = (place.home / f"training-job-{VERSION}.tgz").read_bytes()
+    listed = place.run("curl", "-fsS", f"{address}/packages/v{VERSION}/SHA256SUMS")
+    check(f"{hashlib.sha256(packed).hexdigest()}  training-job-{VERSION}.tgz" in listed, "the Helm repository has the chart of the release")
+    versions = json.loads(place.run("curl", "-fsS", f"{address}/versions.json"))
+    check(versions == {"newest": VERSION, "versions": [VERSION, "0.0.9"]}, "the site has the versions", versions)
+    check("Read the newest version" in place.run("curl", "-fsS", f"{address}/v0.0.9/index.html"), "and marks the earlier one")
+
+
 def mise(place, address):
     """mise chooses among the files of the release, and it also runs the plugin for asdf."""
     config = f'[tools]\n"github:project/khorovod" = {{ version = "{VERSION}", api_url = "{address}/api" }}\n'
@@ -172,6 +186,7 @@ def main(address, registry_address, work):
     homebrew(place, address)
     registry(place, registry_address, server)
     mise(place, address)
+    site(place, address)
     commands(address, registry_address, Path(work))
     print("\n".join([*check.wrong, f"published: {check.count} checks, {len(check.wrong)} failed"]))
     return bool(check.wrong)

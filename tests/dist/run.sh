@@ -22,7 +22,7 @@ ok "$listed files, each in SHA256SUMS"
 
 need wasm-opt binaryen
 mkdir "$work/again"
-cp "$dist"/khorovod-"$version"-*-*.{tar.gz,zip} "$dist"/*.whl "$work/again/" 2>/dev/null || true
+cp "$dist"/khorovod-"$version"-*-*.{tar.gz,zip} "$dist"/*.whl "$dist"/*.{book.tar.gz,vsix} "$work/again/" 2>/dev/null || true
 dist/assemble.py "$work/again" 2>/dev/null
 # Signatures contain the time.
 diff <(grep -Ev 'prov$|keyring' "$dist/SHA256SUMS") "$work/again/SHA256SUMS"

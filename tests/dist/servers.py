@@ -14,8 +14,7 @@ from urllib.parse import unquote
 
 class Server:
     """Serves what was published: the files of releases as GitHub does, with the part of its API that mise uses and the
-    names of tags, wheels as PyPI
-    does, and packages as npm's registry does. `root` is the folder of the files."""
+    names of tags, wheels as PyPI does, packages as npm's registry does, and the site. `root` is the folder of the files."""
 
     def __init__(self, root):
         self.root = Path(root)
@@ -72,11 +71,11 @@ class Server:
             return self.file("wheels", found[1])
         if found := re.fullmatch(r"/npm/([^/]+)(/-/[^/]+)?", path):
             return self.file("npm", f"{found[1]}.{'tgz' if found[2] else 'json'}")
-        return None
+        return self.file("site", path.lstrip("/")) if ".." not in path else None
 
     def file(self, *path):
         file = self.root.joinpath(*path)
-        return (file.read_bytes(), "application/octet-stream") if file.exists() else None
+        return (file.read_bytes(), "application/octet-stream") if file.is_file() else None
 
     def described_release(self, single):
         """Returns the answer of GitHub's API about the release."""
