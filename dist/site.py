@@ -36,8 +36,8 @@ IMAGE = ROOT / "book/social.png"
 # Pages without content of their own: the page for missing files, and the table of contents that mdBook frames.
 UNLISTED = {"404.html", "toc.html"}
 STYLE = (
-    "<style>body { font: 16px/1.6 sans-serif; margin: 2em auto; padding: 0 1em; max-width: 60em; color-scheme: light dark } "
-    "td { padding-right: 2em; overflow-wrap: anywhere }</style>"
+    "<style>body { font: 16px/1.6 sans-serif; margin: 2em auto; padding: 0 1em; max-width: 60em; overflow-wrap: anywhere; color-scheme: light dark } "
+    "td { padding-right: 2em }</style>"
 )
 
 
@@ -109,7 +109,7 @@ class Site:
         file = self.out / path
         file.parent.mkdir(parents=True, exist_ok=True)
         up = "../" * path.count("/")
-        head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>{STYLE}'
+        head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,"><title>{title}</title>{STYLE}'
         main = f'<main>\n<h1>{title}</h1>\n{body}<p><a href="{up or "./"}index.html">Documentation</a></p>\n</main>'
         file.write_text(f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{main}\n</body></html>\n', encoding="utf-8")
 

@@ -9,7 +9,12 @@ need /usr/bin/python3 python3-venv -m ensurepip --version && need /usr/bin/pytho
 need nix-instantiate nix-bin
 facts=$(nix-instantiate --eval --strict --json tests/dist/flake.nix 2>/dev/null)
 [[ $facts == *"\"version\":\"$(dist/project.py get version)\""* && $facts == *"\"homepage\":\"$(dist/project.py get homepage)\""* ]]
-echo "ok: the flake has the version and the homepage of Cargo.toml"
+flake=$(mktemp -d)
+mkdir "$flake/source" && cp flake.nix flake.lock Cargo.toml "$flake/source"
+nix --store "$flake/store" --extra-experimental-features 'nix-command flakes' flake metadata --offline --no-update-lock-file \
+    "path:$flake/source" >/dev/null 2>"$flake/said" || { cat "$flake/said" >&2 && exit 1; }
+chmod -R u+w "$flake" && rm -rf "$flake"
+echo "ok: the flake has the version and the homepage of Cargo.toml, and flake.lock has its inputs"
 
 # Compiles the dependencies, which the replay then uses again.
 shipped >/dev/null

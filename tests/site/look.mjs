@@ -18,7 +18,7 @@ const PAGES = [
   "docs/problems.html",
   "docs/preview.html",
   "CHANGELOG.html",
-  "examples/elastic/index.html",
+  "plugin/kustomize/generator/index.html",
   "versions.html",
   "packages/v0.0.9/index.html",
   "v0.0.9/docs/install.html",

@@ -104,9 +104,9 @@ try {
 
   // The preview.
   await open("right.khorovod.yaml");
-  check(await page.locator('.editor-actions [aria-label*="Show the Preview"]').first().isVisible(), "the button in the editor's title");
+  await page.locator('.editor-actions [aria-label*="Show the Preview"]').first().waitFor();
   await command("khorovod: Show the Preview of the Job");
-  const inner = page.frameLocator("iframe.webview").frameLocator("iframe");
+  const inner = page.frameLocator("iframe.webview").frameLocator("#active-frame");
   await inner.locator("svg").waitFor();
   const picture = await inner.locator("svg").textContent();
   check(picture.includes("mnist"), "the picture shows the job", picture);
