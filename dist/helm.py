@@ -43,8 +43,9 @@ def provenance(package, metadata, key):
 
 
 def chart(out):
-    """Writes the package of the chart."""
+    """Writes the package of the chart, without `ci/`, as .helmignore excludes it."""
     names = subprocess.check_output(["git", "-C", CHART, "ls-files"], text=True).split()
+    names = [name for name in names if not name.startswith("ci/")]
     files = {name: ((CHART / name).read_bytes(), 0o644) for name in names}
     return write(out, (CHART / "Chart.yaml").read_text(), files)
 
