@@ -16,7 +16,10 @@ sys.path.insert(0, str(ROOT / "dist"))
 import npm  # noqa: E402
 from project import DOWNLOADS, HOMEPAGE, MAINTAINER, MANIFEST, REPOSITORY, TARGETS, VERSION  # noqa: E402
 
-COMMANDS = ["completions", "explain", "import", "init", "keygen", "krm", "man", "plan", "post-render", "render", "schema", "validate"]
+COMMANDS = """
+    completions diff doctor explain fix fmt import init keygen krm list logs man plan post-render render run schema status stop
+    validate version wait
+""".split()
 PAGES = {"khorovod.1", *(f"khorovod-{command}.1" for command in COMMANDS)}
 
 
