@@ -23,7 +23,7 @@ pub type Variables = Vec<(String, Held)>;
 /// exponentially.
 const LONGEST: usize = 32 << 10;
 
-/// Adds the variable that a line sets to `known`, if the value is several words. Otherwise removes an earlier value from `known`.
+/// If a line sets a variable to several words, adds the variable to `known`. Otherwise removes an earlier value from `known`.
 pub fn learn(line: &str, known: &mut Variables) {
     let words = ["export ", "declare ", "typeset ", "readonly ", "-a ", "-x "];
     let line = words.iter().fold(line.trim(), |line, word| line.strip_prefix(word).unwrap_or(line).trim_start());
