@@ -25,7 +25,7 @@ pub fn check_reports(found: &Problems, of: &str) {
     assert_eq!(document["problems"].as_array().map(Vec::len), Some(problems), "{of}");
     let commands = show::github(found);
     only_shows(&commands, of);
-    let ours = |line: &&str| line.starts_with("::error ") || line.starts_with("::warning ");
+    let ours = |line: &&str| ["::error ", "::warning ", "::notice "].iter().any(|start| line.starts_with(start));
     assert_eq!(commands.lines().filter(ours).count(), problems, "{of}: {commands}");
     assert_eq!(commands.lines().count(), problems, "{of}: {commands}");
 }

@@ -199,6 +199,7 @@ class Workers(Spec):
     _names: ClassVar[Mapping[str, str]] = {
         "compute_domain": "computeDomain",
         "health_check": "healthCheck",
+        "service_account_name": "serviceAccountName",
         "gpu_resource": "gpuResource",
         "slots_per_worker": "slotsPerWorker",
         "ephemeral_storage": "ephemeralStorage",
@@ -207,16 +208,18 @@ class Workers(Spec):
     }
 
     replicas: int | None = None
-    """The number of workers; with `elastic`, the number at the start. A changed number starts a new run.
+    """The number of workers, which are the nodes of `torchrun --nnodes` and of Slurm; with `elastic`, the number
+    at the start. A changed number starts a new run.
 
     Example: `4`
     """
 
     elastic: Elastic | None = None
-    """The number of workers may change during the run. For `horovodrun` and `torchrun`. The run continues
-    without lost workers. khorovod does not change the number itself, but you can. With horovodrun: `kubectl
-    scale statefulset JOB-RUN-worker --replicas 6`. With torchrun, until you apply the spec again: `kubectl
-    patch job JOB-RUN -p '{"spec": {"completions": 6, "parallelism": 6}}'`.
+    """The number of workers may change during the run. Only with `launcher: horovodrun` or `torchrun`, and not
+    with `groups` and `spares`. The run continues without lost workers. khorovod does not change the number
+    itself, but you can. With horovodrun: `kubectl scale statefulset JOB-RUN-worker --replicas 6`. With
+    torchrun, until you apply the spec again: `kubectl patch job JOB-RUN -p '{"spec": {"completions": 6,
+    "parallelism": 6}}'`.
 
     Example: `Elastic(min_replicas=2, max_replicas=8)`
     """
@@ -233,23 +236,34 @@ class Workers(Spec):
     """
 
     groups: list[Group] | None = None
-    """Heterogeneous worker groups. The fields beside `groups` are the defaults of each group. Only with
-    `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
+    """Heterogeneous worker groups. The fields of a worker beside `groups`, such as `gpus`, are the defaults of
+    each group. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
 
     Example: `[Group(name="a100", replicas=2, gpus=8)]`
     """
 
     health_check: HealthCheck | None = None
-    """The checks that a worker must pass before it runs ranks. Default: workers with GPUs are checked before
-    each attempt that follows a failed one, and others are not checked.
+    """The checks that a worker must pass before it runs ranks. A worker that fails is replaced by a spare, or by
+    a new worker. Default: `OnFailure` for workers with GPUs, `Never` for others; with a map, `policy`
+    decides.
 
     Example: `HealthCheck(command=["dcgmi", "diag", "-r", "1"], timeout="2m")`
     """
 
+    service_account_name: str | None = None
+    """An existing ServiceAccount for the workers, which gives them an identity in the cloud: a role of AWS, a
+    service account of Google, or a managed identity of Azure. The launcher keeps its own account. The workers
+    then get no token for the API server, so they cannot release their GPUs if no launcher starts any more.
+    Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow. Default: the account of the
+    launcher.
+
+    Example: `"reads-data"`
+    """
+
     spares: int | None = None
     """The number of additional workers, which are ready but run no ranks until another worker is lost. Each
-    group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
-    Default: `0`.
+    group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow,
+    and not with `elastic`. Default: `0`.
 
     Example: `1`
     """
@@ -275,14 +289,18 @@ class Workers(Spec):
     """
 
     cpu: str | float | None = None
-    """CPUs per worker, for all its ranks together: both request and limit. With `memory` too, the pods have the
-    QoS class Guaranteed. Default: no request and no limit.
+    """CPUs per worker, for all its ranks together: both request and limit. This is a share of CPU time, not a
+    set of cores: the ranks may run on any core of the node. With a whole number here, `memory` too, and the
+    static CPU manager policy on the nodes, a worker gets cores of its own. khorovod does not set
+    `OMP_NUM_THREADS`. Under Slurm, it is `--cpus-per-task` for each rank, rounded down. Default: no request
+    and no limit.
 
     Example: `"32"`
     """
 
     memory: str | float | None = None
-    """Memory per worker, for all its ranks together: both request and limit. Default: no request and no limit.
+    """Memory per worker, for all its ranks together: both request and limit. A worker that uses more is killed.
+    With `cpu` too, the pods have the QoS class Guaranteed. Default: no request and no limit.
 
     Example: `"256Gi"`
     """
@@ -307,15 +325,14 @@ class Workers(Spec):
     """
 
     gpu_claim: str | None = None
-    """The entry of `resourceClaims` with the GPUs that `gpus` counts. The workers then do not request
-    `gpuResource`.
+    """The entry of `resourceClaims` with the GPUs that `gpus` counts. Only with `gpus`. The workers then do not
+    request `gpuResource`.
 
     Example: `"gpus"`
     """
 
     rdma: Rdma | None = None
-    """RDMA devices per worker. They need the capability `IPC_LOCK`, and therefore the Pod Security level
-    `privileged`.
+    """RDMA devices per worker. Needs the Pod Security level `privileged`, because of the capability `IPC_LOCK`.
 
     Example: `Rdma(resource="rdma/hca", count=8)`
     """
@@ -344,14 +361,16 @@ class Elastic(Spec):
     """
 
     max_replicas: int
-    """The maximum number of workers.
+    """The maximum number of workers, up to which you may scale the job. khorovod never adds workers above
+    `replicas` itself.
 
     Example: `8`
     """
 
     cooldown: Cooldown | None = None
-    """How long `horovodrun` does not use a failed host. Not with torchrun. Default: horovodrun never uses a
-    failed host again.
+    """How long `horovodrun` does not use a failed host. A host is the name of a worker's pod, and a pod that
+    replaces it with the same name counts as the same host. Not with torchrun. Default: horovodrun never uses
+    a failed host again.
 
     Example: `Cooldown(min="1m", max="10m")`
     """
@@ -412,8 +431,8 @@ class Group(Spec):
 
     spares: int | None = None
     """The number of additional workers, which are ready but run no ranks until another worker is lost. Each
-    group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
-    Default: `0`.
+    group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow,
+    and not with `elastic`. Default: `0`.
 
     Example: `1`
     """
@@ -439,14 +458,18 @@ class Group(Spec):
     """
 
     cpu: str | float | None = None
-    """CPUs per worker, for all its ranks together: both request and limit. With `memory` too, the pods have the
-    QoS class Guaranteed. Default: no request and no limit.
+    """CPUs per worker, for all its ranks together: both request and limit. This is a share of CPU time, not a
+    set of cores: the ranks may run on any core of the node. With a whole number here, `memory` too, and the
+    static CPU manager policy on the nodes, a worker gets cores of its own. khorovod does not set
+    `OMP_NUM_THREADS`. Under Slurm, it is `--cpus-per-task` for each rank, rounded down. Default: no request
+    and no limit.
 
     Example: `"32"`
     """
 
     memory: str | float | None = None
-    """Memory per worker, for all its ranks together: both request and limit. Default: no request and no limit.
+    """Memory per worker, for all its ranks together: both request and limit. A worker that uses more is killed.
+    With `cpu` too, the pods have the QoS class Guaranteed. Default: no request and no limit.
 
     Example: `"256Gi"`
     """
@@ -471,15 +494,14 @@ class Group(Spec):
     """
 
     gpu_claim: str | None = None
-    """The entry of `resourceClaims` with the GPUs that `gpus` counts. The workers then do not request
-    `gpuResource`.
+    """The entry of `resourceClaims` with the GPUs that `gpus` counts. Only with `gpus`. The workers then do not
+    request `gpuResource`.
 
     Example: `"gpus"`
     """
 
     rdma: Rdma | None = None
-    """RDMA devices per worker. They need the capability `IPC_LOCK`, and therefore the Pod Security level
-    `privileged`.
+    """RDMA devices per worker. Needs the Pod Security level `privileged`, because of the capability `IPC_LOCK`.
 
     Example: `Rdma(resource="rdma/hca", count=8)`
     """
@@ -536,7 +558,7 @@ class Rdma(Spec):
     """
 
     resource: str | None = None
-    """The resource that counts the devices.
+    """The resource that counts the devices, which your RDMA device plugin has. Not the resource of the GPUs.
 
     Example: `"rdma/hca"` or `"vpc.amazonaws.com/efa"`
     """
@@ -577,8 +599,8 @@ class HealthCheck(Spec):
     """
 
     policy: Literal["Always", "OnFailure", "Never"] | None = None
-    """The attempts before which the workers are checked. Without the map `healthCheck`, it is `OnFailure` for
-    workers with GPUs and `Never` for others. Default: `"Always"`.
+    """The attempts before which the workers are checked. Without the whole map `healthCheck`, it is `OnFailure`
+    for workers with GPUs and `Never` for others. Default: `"Always"`.
 
     - `"Always"`: Each attempt.
     - `"OnFailure"`: Each attempt that follows a failed one.
@@ -613,7 +635,8 @@ class Launcher(Spec):
     }
 
     kind: Literal["mpirun", "horovodrun", "torchrun", "deepspeed", "jax", "tensorflow", "shell"]
-    """The program that starts the ranks. Default: `"mpirun"`.
+    """The program that starts the ranks. Required in a map; without `launcher`, it is mpirun. Default:
+    `"mpirun"`.
 
     - `"mpirun"`: The launcher of MPI.
     - `"horovodrun"`: The launcher of Horovod, static or elastic.
@@ -628,7 +651,8 @@ class Launcher(Spec):
     """
 
     mpi: Literal["openmpi", "intelmpi", "mpich"] | None = None
-    """The MPI in the image. Not with torchrun, jax and tensorflow. Default: `"openmpi"`.
+    """The MPI in the image. Not with torchrun, jax and tensorflow. horovodrun uses MPI if the Horovod of the
+    image was built with it, else Gloo; elastic jobs always use Gloo. Default: `"openmpi"`.
 
     - `"openmpi"`: Open MPI 4 or 5.
     - `"intelmpi"`: Intel MPI.
@@ -641,7 +665,8 @@ class Launcher(Spec):
     """Arguments of the launcher program. khorovod adds the number of ranks, the hosts, the ssh settings and the
     bounds of `elastic`; for mpirun also `--bind-to none` and an option that starts each line of output with
     its rank, if you do not set these. `khorovod plan` prints the whole command. torchrun gets these values as
-    variables `PET_*` instead.
+    variables `PET_*` instead. Not with jax, tensorflow and shell, which have no options. Bind ranks to cores
+    only if each worker has cores of its own: see `workers.cpu`.
 
     Example: `["--bind-to", "socket"]`
     """
@@ -660,39 +685,40 @@ class Launcher(Spec):
 
     runs_ranks: bool | None = None
     """Whether the launcher pod also runs ranks, as one more host beside the workers and with the same resources.
-    Default: `False`.
+    Only with `runsIn: ownPod`, and not with `workers.elastic`. Default: `False`.
     """
 
     interactive: bool | None = None
-    """Whether the launcher pod stays open for `kubectl exec`, until `idleTimeout`. With kind `shell`. Default:
-    `False`.
+    """Whether the launcher pod stays open for `kubectl exec`, until `idleTimeout`. Only with kind `shell`.
+    Default: `False`.
     """
 
     idle_timeout: str | None = None
-    """How long an interactive launcher stays open without a session. Default: `"2h"`."""
+    """How long an interactive launcher stays open without a session. Only with `interactive`. Default: `"2h"`."""
 
     cpu: str | float | None = None
-    """CPUs of the launcher pod. Default: `"1"`.
+    """CPUs of the launcher pod. Only with `runsIn: ownPod`, and not with `runsRanks`. Default: `"1"`.
 
     Example: `"2"`
     """
 
     memory: str | float | None = None
-    """Memory of the launcher pod. With more than 1,000 workers, the default is larger and grows with their
-    number. Default: `"2Gi"`.
+    """Memory of the launcher pod. Only with `runsIn: ownPod`, and not with `runsRanks`. With more than 1,000
+    workers, the default is larger and grows with their number. Default: `"2Gi"`.
 
     Example: `"4Gi"`
     """
 
     image: str | None = None
-    """The image of the launcher pod. Default: that of the job.
+    """The image of the launcher pod. Only with `runsIn: ownPod`. Default: that of the job.
 
     Example: `"ghcr.io/acme/launcher:1.0"`
     """
 
     lost_timeout: str | None = None
-    """How long the workers keep their GPUs while no launcher runs. After this time, the workers release the
-    GPUs. Default: `"15m"`.
+    """How long the workers wait while no launcher runs, for example because its node is lost. After this time,
+    the workers release their GPUs and CPUs. Not with torchrun, jax and tensorflow, `lifecycle.keepWorkers`
+    and `security.apiAccess: false`. Default: `"15m"`.
 
     Example: `"1h"`
     """
@@ -700,29 +726,35 @@ class Launcher(Spec):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Ssh(Spec):
-    """Settings of ssh between the pods."""
+    """Settings of ssh between the pods. Not with torchrun, jax and tensorflow."""
 
     _names: ClassVar[Mapping[str, str]] = {
         "secret_name": "secretName",
     }
 
     port: int | None = None
-    """The port sshd listens on in the pods. At least 1024, unless the pods run as root. Default: `2222`."""
+    """The port sshd listens on in the pods. A port below 1024 needs `security.runAsUser: 0`. Not with torchrun,
+    jax and tensorflow. Default: `2222`.
+    """
 
     secret_name: str | None = None
     """An existing Secret with the keys `id_ed25519`, `authorized_keys`, `host_key` and `known_hosts`; `khorovod
-    keygen` generates one. Default: khorovod renders one per run, `<job>-<run>-ssh`.
+    keygen` generates one. Not with torchrun, jax and tensorflow. Default: khorovod renders one per run,
+    `<job>-<run>-ssh`.
 
     Example: `"my-keys"`
     """
 
     user: str | None = None
-    """The login name in the pods. Default: `"khorovod"`."""
+    """The login name in the pods. Not with torchrun, jax and tensorflow. Default: `"khorovod"`."""
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Collective(Spec):
-    """Settings of NCCL, Horovod and MPI. If you leave a setting out, the library uses its own default."""
+    """Settings of NCCL, Horovod and MPI. If you leave a setting out, the library uses its own default. Variables
+    in `env` override these settings, and other variables such as `NCCL_IB_HCA` belong there. khorovod does
+    not set `OMP_NUM_THREADS`.
+    """
 
     _names: ClassVar[Mapping[str, str]] = {
         "nccl_debug": "ncclDebug",
@@ -757,32 +789,36 @@ class Collective(Spec):
     """
 
     fusion_threshold: str | float | None = None
-    """The amount of data that Horovod combines into one reduction. Default: that of Horovod, 128 MB.
+    """The amount of data that Horovod combines into one reduction. Not with torchrun, jax and tensorflow.
+    Default: that of Horovod, 128 MB.
 
     Example: `"64Mi"`
     """
 
     cycle_time: str | None = None
-    """The time between two rounds in which Horovod combines tensors, a multiple of `1ms`. Default: that of
-    Horovod, `1ms`.
+    """The time between two rounds in which Horovod combines tensors, a multiple of `1ms`. Not with torchrun, jax
+    and tensorflow. Default: that of Horovod, `1ms`.
 
     Example: `"5ms"`
     """
 
     autotune: bool | None = None
-    """Whether Horovod tunes its own parameters. Default: that of Horovod, false.
+    """Whether Horovod tunes its own parameters. Not with torchrun, jax and tensorflow. Default: that of Horovod,
+    false.
 
     Example: `True`
     """
 
     hierarchical_allreduce: bool | None = None
-    """Whether Horovod reduces within each host first. Default: that of Horovod, false.
+    """Whether Horovod reduces within each host first. Not with torchrun, jax and tensorflow. Default: that of
+    Horovod, false.
 
     Example: `True`
     """
 
     timeline: str | None = None
-    """The file for the timeline of Horovod, which rank 0 writes. Default: no timeline.
+    """The file for the timeline of Horovod, which rank 0 writes. Not with torchrun, jax and tensorflow. Default:
+    no timeline.
 
     Example: `"/results/timeline.json"`
     """
@@ -851,7 +887,8 @@ class Storage(Spec):
 
     nfs: Nfs | None = None
     """A directory on an NFS server. The user `security.runAsUser` must be able to write to it. Needs the Pod
-    Security level `baseline`; a claim for an NFS volume does not.
+    Security level `baseline`; under `restricted`, write `persistentVolume: {size: 1Ti, source: {nfs: {…}}}`
+    instead.
 
     Example: `Nfs(server="10.0.0.1", path="/exports/data")`
     """
@@ -863,7 +900,8 @@ class Storage(Spec):
     """
 
     s3: S3 | None = None
-    """Objects in an S3 bucket, which are copied in before the training, or out while it runs and after it.
+    """Objects in an S3 bucket, which are copied into every worker before the training, or out while it runs and
+    after it. Only the files of the first worker are copied out, not the shards of other workers.
 
     Example: `S3(bucket="imagenet", secret_name="s3-keys", direction="in")`
     """
@@ -904,7 +942,7 @@ class Claim(Spec):
     """
 
     access_modes: list[Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]] | None = None
-    """How it may be mounted. Default: `ReadWriteMany` for a shared claim of several workers, else
+    """How it may be mounted. Default: `ReadWriteMany` for a `claim` that several workers share, else
     `ReadWriteOnce`.
 
     Example: `["ReadWriteMany"]`
@@ -978,7 +1016,8 @@ class S3(Spec):
     """
 
     prefix: str | None = None
-    """Only objects below this prefix. An empty prefix means the whole bucket.
+    """Only objects below this folder of the bucket, with or without a `/` at its end. An empty prefix means the
+    whole bucket.
 
     Example: `"train/"`
     """
@@ -1095,8 +1134,9 @@ class Placement(Spec):
     """
 
     topology: Topology | None = None
-    """How close together the workers run: in one rack, one block, or one domain of another level. khorovod
-    passes it to Kueue, to Volcano or to the PodGroup of Kubernetes, or else sets an affinity of the pods.
+    """How close together the workers run: in one rack, one block, or one domain of another level. A level is a
+    node label, or one of the words `host`, `nvlink`, `rack`, `block`, `zone` and `region`. khorovod passes it
+    to Kueue, to Volcano or to the PodGroup of Kubernetes, or else sets an affinity of the pods.
 
     Example: `Topology(required="rack")`
     """
@@ -1219,6 +1259,8 @@ class Scheduling(Spec):
     _names: ClassVar[Mapping[str, str]] = {
         "volcano_queue": "volcanoQueue",
         "local_queue": "localQueue",
+        "workload_priority_class_name": "workloadPriorityClassName",
+        "partial_admission": "partialAdmission",
         "scheduler_name": "schedulerName",
     }
 
@@ -1241,10 +1283,25 @@ class Scheduling(Spec):
     """
 
     local_queue: str | None = None
-    """The LocalQueue of Kueue, in the namespace of the job. The job starts suspended, and Kueue resumes it.
+    """The LocalQueue of Kueue, in the namespace of the job. The rendered Job has the label of the queue and no
+    `suspend: true`: Kueue's webhook suspends it when you apply it, and Kueue starts it when there is room.
     Default: Kueue does not manage the job.
 
     Example: `"team-a"`
+    """
+
+    workload_priority_class_name: str | None = None
+    """The WorkloadPriorityClass of Kueue: the queue admits jobs of a higher class first, and may preempt others
+    for them. Only with `localQueue`. Default: the priority of `placement.priorityClassName`.
+
+    Example: `"high"`
+    """
+
+    partial_admission: bool | None = None
+    """Whether Kueue may start the job with fewer workers if the quota has no room for all, but for
+    `workers.elastic.minReplicas`. Kueue then allows no other number until the job ends, and refuses a change
+    of this field in a run: change `runTag` with it. Only with `localQueue`, and with `minReplicas` below
+    `replicas`. Default: `False`.
     """
 
     suspend: bool | None = None
@@ -1274,15 +1331,17 @@ class Lifecycle(Spec):
     """The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the
     queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of
     `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. So the
-    signal comes at the deadline, and not before it, as under Slurm. Default: no limit.
+    signal comes at the deadline, and not before it, as under Slurm. `activeDeadlineSeconds` of the rendered
+    Job is five minutes more, for a launcher that cannot enforce the deadline. Under Slurm, the time starts at
+    0 each time Slurm starts the job again. Default: no limit.
 
     Example: `"24h"`
     """
 
     start_timeout: str | None = None
     """How long an attempt waits until the launcher reaches all workers or, in an elastic job, `minReplicas`
-    workers. If it does not reach them in this time, the run fails and names the missing workers. Default:
-    `"30m"`.
+    workers. If it does not reach them in this time, the run fails, whatever `retries` is, and names the
+    missing workers. Default: `"30m"`.
 
     Example: `"2h"`
     """
@@ -1305,10 +1364,9 @@ class Lifecycle(Spec):
     """
 
     retries_without_progress: int | None = None
-    """How many attempts in a row may end without progress, whatever ended them, before the run fails. An attempt
-    makes progress if its step is higher than that of all attempts before, or if it runs for
-    `retriesResetAfter`. Needs `observability.progress`, and has no effect while that finds no step. Default:
-    `10`.
+    """How many attempts in a row may end without a new highest step, whatever ended them, before the run fails.
+    An attempt that runs for `retriesResetAfter` counts as one with a new step. Needs
+    `observability.progress`, and has no effect without it or while it finds no step. Default: `10`.
 
     Example: `5`
     """
@@ -1322,26 +1380,30 @@ class Lifecycle(Spec):
     """
 
     ttl_after_finished: str | None = None
-    """How long Kubernetes keeps the finished Job. Default: until you delete it. The other objects of the job
-    stay until you delete them.
+    """How long Kubernetes keeps the finished Job. Its pods and their logs are deleted with it, so save the log
+    before, for example with `khorovod logs JOB > FILE`. The other objects of the job stay until you delete
+    them. Default: until you delete it.
 
     Example: `"1h"`
     """
 
     keep_workers: bool | None = None
     """Whether the workers and their GPUs are kept after the end of the run, until you delete them. Otherwise the
-    launcher scales the workers to zero. Only with `launcher.runsIn: ownPod`, so not with torchrun. Default:
-    `False`.
+    launcher scales the workers to zero. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and
+    tensorflow. Default: `False`.
     """
 
     checkpoint: Checkpoint | None = None
-    """The signal and the time that the ranks get to save a checkpoint. Default: `SIGTERM` and `30s`.
+    """The signal and the time that the ranks get to save a checkpoint, before they are ended by an eviction, a
+    preemption, a drain, the deadline, a newer run or `khorovod stop`. Default: `SIGTERM` and `30s`.
 
     Example: `Checkpoint(signal="SIGUSR1", grace_period="2m")`
     """
 
     stall: Stall | None = None
-    """How long a training may make no progress. Default: without limit.
+    """How long a training may run without activity, by default without output of any rank. The start of the
+    training counts too. Then the attempt ends and counts as failed, as `retries` allows. Default: without
+    limit.
 
     Example: `Stall(timeout="20m")`
     """
@@ -1376,8 +1438,10 @@ class Checkpoint(Spec):
     """
 
     grace_period: str | None = None
-    """How long the ranks may continue after the signal, at most `1h`. If a cloud provider takes a node away, it
-    may allow less time. Default: `"30s"`.
+    """How long the ranks may continue after the signal, at most `1h`. An upload of `s3` follows, which may take
+    as long again, and up to a minute and a half for the end of the pod: `terminationGracePeriodSeconds` is
+    the sum. If a cloud provider takes a node away after two minutes, leave it at `30s` with an upload, or
+    save checkpoints often. Default: `"30s"`.
 
     Example: `"2m"`
     """
@@ -1385,43 +1449,45 @@ class Checkpoint(Spec):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Stall(Spec):
-    """How long a training may make no progress. After this time, the launcher collects from all hosts what each
-    rank is doing, and prints it. If the ranks write their steps to the directory in `KHOROVOD_STEPS`, the
-    launcher also names slow ranks.
+    """How long a training may run without activity. After this time, the launcher collects from all hosts what
+    each rank is doing, and prints it. If the ranks write their steps to the directory in `KHOROVOD_STEPS`,
+    the launcher also names slow ranks. Without `file` and `metric`, any output counts, and khorovod sets
+    `HOROVOD_STALL_CHECK_DISABLE=1`, because Horovod's own warnings are output too.
     """
 
     timeout: str
-    """The longest time without progress, at least `10s`. It must be longer than the longest pause of a healthy
+    """The longest time without activity, at least `10s`. It must be longer than the longest pause of a healthy
     training, also at its start.
 
     Example: `"20m"`
     """
 
     file: str | None = None
-    """A file that the training changes when it makes progress, for example after each step. It may be on a
-    shared volume or on each host. Default: progress is any output of the training.
+    """A file that the training changes to show activity, for example after each step. It may be on a shared
+    volume or on each host. Default: any output of any rank is activity.
 
     Example: `"/checkpoints/progress"`
     """
 
     metric: str | None = None
-    """A metric of the ranks, on the port in `observability.metrics`, whose value changes if the training makes
-    progress. If you also set `file`, a change of the file or of the metric counts as progress. Default: no
-    metric.
+    """A metric of the ranks, on the port in `observability.metrics`, whose changes are activity. If you also set
+    `file`, a change of either counts. Needs `observability.metrics`. Default: no metric.
 
     Example: `"training_steps_total"`
     """
 
     action: Literal["retry", "report"] | None = None
-    """The reaction of the launcher. Default: `"retry"`.
+    """The reaction of the launcher. With `retry` and `lifecycle.retries: 0`, the run fails. Default: `"retry"`.
 
-    - `"retry"`: It ends the attempt, which counts as failed.
+    - `"retry"`: It ends the attempt, which counts as failed: `lifecycle.retries` decides whether another one
+    starts.
     - `"report"`: It only logs, and the training continues.
     """
 
     evidence: str | None = None
-    """A directory on a volume, in which each host stores what its ranks are doing. With an `s3` volume, only the
-    files of the first worker reach the bucket. Default: the launcher only prints a shorter form.
+    """A directory on a volume that all workers mount, in which each host stores what its ranks are doing. With
+    an `s3` volume, only the files of the first worker reach the bucket. Default: the launcher only prints a
+    shorter form.
 
     Example: `"/checkpoints/stalls"`
     """
@@ -1442,8 +1508,9 @@ class Security(Spec):
     }
 
     pod_security_level: Literal["restricted", "openshift", "baseline", "privileged"] | None = None
-    """The Pod Security level that the namespace allows. The pods get only the permissions that the spec needs,
-    and never run as root unless `runAsUser` is 0. Default: `"restricted"`.
+    """The Pod Security level that the namespace allows. This does not change the namespace. The pods get only
+    the permissions that the spec needs, and never run as root unless `runAsUser` is 0. `nfs` and root need
+    `baseline`; `hostPath`, `hostNetwork` and `rdma` need `privileged`. Default: `"restricted"`.
 
     - `"restricted"`: Only what the strictest level of Pod Security allows.
     - `"openshift"`: As restricted, and the platform assigns user and group ids.
@@ -1452,8 +1519,9 @@ class Security(Spec):
     """
 
     run_as_user: int | None = None
-    """The id of the user that the containers run as. On a shared disk, set the id of the owner of the files, as
-    `id -u` prints it. Under `openshift` the platform assigns it. Default: `65532`.
+    """The id of the user that the containers run as. On a shared disk (`nfs`, `hostPath`, `existingClaim`), set
+    the id of the owner of the files, as `id -u` prints it. Under `openshift` the platform assigns it.
+    Default: `65532`.
     """
 
     fs_group: int | None = None
@@ -1546,11 +1614,12 @@ class Observability(Spec):
     events: bool | None = None
     """Whether the launcher posts Kubernetes Events for its Job: when an attempt starts and why it ends, lost and
     replaced workers, hangs, and the end of the run. It permits the pods to create any event in their
-    namespace. Default: `False`.
+    namespace. Not with `security.apiAccess: false` and `lifecycle.keepWorkers`. Default: `False`.
     """
 
     logs: Logs | None = None
-    """The format of logs. Default: each line starts with its rank.
+    """The format of logs. The log of the launcher has the output of all ranks; with torchrun, jax and
+    tensorflow, each pod has that of its own. Default: each line starts with its rank.
 
     Example: `Logs(rank_prefix=True)`
     """
@@ -1627,7 +1696,9 @@ class Logs(Spec):
     }
 
     rank_prefix: bool | None = None
-    """Whether each line of output starts with the rank that printed it. Default: `True`."""
+    """Whether each line of output starts with the rank that printed it. `khorovod logs --rank` needs it, except
+    with torchrun, jax and tensorflow. Not with horovodrun and shell. Default: `True`.
+    """
 
 
 @dataclass(kw_only=True, slots=True, repr=False)
@@ -1642,7 +1713,8 @@ class Slurm(Spec):
 
     time: str | None = None
     """The time limit, as `--time`. Half a minute before it, or at `lifecycle.deadline` if that is earlier, the
-    script ends the ranks. Default: `lifecycle.deadline` plus one minute, else the limit of the partition.
+    script ends the ranks. It starts at 0 each time Slurm starts the job again, at most `lifecycle.retries`
+    times. Default: `lifecycle.deadline` plus one minute, else the limit of the partition.
 
     Example: `"8h"`
     """
@@ -1696,15 +1768,16 @@ class Slurm(Spec):
     """
 
     args: list[str] | None = None
-    """More options of sbatch, one per item, such as `--mail-type=END`.
+    """More options of sbatch, one per item, with `=` before a value, such as `--mail-type=END` and
+    `--array=0-9%2`.
 
     Example: `["--mail-type=END", "--exclusive"]`
     """
 
     setup: str | None = None
-    """Bash that prepares the environment, after the modules and before the ranks start. It runs once each time
-    Slurm starts the job, on the first node, and not again for each attempt. The ranks of all nodes get the
-    variables that it exports.
+    """Bash that prepares the environment, after the modules and the variables of `env`, which it may change, and
+    before the ranks start. It runs once each time Slurm starts the job, on the first node, and not again for
+    each attempt. The ranks of all nodes get the variables that it exports.
 
     Example: `"source ~/venv/bin/activate"`
     """
@@ -1716,9 +1789,9 @@ class Slurm(Spec):
     """
 
     srun: Srun | None = None
-    """Start the ranks with srun instead of mpirun, or the agents of torchrun with options of srun. An empty map
-    has the defaults: `srun: {}`. The MPI library must support it. Default: `mpirun` starts the ranks, and
-    srun the agents of torchrun without further options.
+    """Options of srun. With `launcher: mpirun`, this map makes srun start the ranks instead of mpirun, which the
+    MPI library must support; write `srun: {}` for no options. With `launcher: torchrun`, srun always starts
+    the agents. Not with horovodrun, deepspeed and shell. Default: mpirun starts the ranks.
 
     Example: `Srun(mpi="pmix")`
     """
@@ -1736,7 +1809,7 @@ class Srun(Spec):
     """
 
     args: list[str] | None = None
-    """More options of srun, one per item, such as `--cpu-bind=cores`.
+    """More options of srun, one per item, with `=` before a value, such as `--cpu-bind=cores`.
 
     Example: `["--cpu-bind=cores"]`
     """
@@ -1843,9 +1916,10 @@ class TrainingJobFields(Spec):
     """
 
     namespace: str | None = None
-    """The namespace of every object. `-n` overrides it. Default: none, so kubectl uses that of its context, and
-    the permissions of the launcher are for the namespace `default`. A chart uses the namespace of the
-    release.
+    """The namespace of every object. `-n` overrides it. Set one of them, unless you apply the objects to
+    `default`: without a namespace, the permissions of the launcher are for `default`, so in another namespace
+    it may not scale the workers. Default: none, and kubectl uses that of its context. A chart uses the
+    namespace of the release.
 
     Example: `"team-a"`
     """
@@ -1864,25 +1938,28 @@ class TrainingJobFields(Spec):
     """
 
     image: str | ImageParts
-    """The image of every pod: a name, or a map with digest, pull policy and pull secrets. The image needs bash,
-    coreutils, findutils, sed, and curl or Python 3. The launchers mpirun, horovodrun, deepspeed and shell
-    also need the client and the server of OpenSSH, and an MPI; horovodrun, deepspeed and torchrun need
-    Horovod, DeepSpeed or PyTorch. The page images.md of the documentation has the list, and
-    `image/check-image` reports what is missing.
+    """The image of every pod: a name, or a map with digest, pull policy and pull secrets. Not used with
+    `--target slurm`, whose ranks run directly on the nodes. The image needs bash, coreutils, findutils, sed,
+    and curl or Python 3. The launchers mpirun, horovodrun, deepspeed and shell also need the client and the
+    server of OpenSSH, and an MPI; horovodrun, deepspeed and torchrun need Horovod, DeepSpeed or PyTorch. The
+    page images.md of the documentation has the list, and `image/check-image` reports what is missing.
 
     Example: `"ghcr.io/acme/mnist:1.4"`
     """
 
     run_tag: str | None = None
-    """Change this text to run an unchanged spec again. It is part of the hash that names the run. The Job of the
-    earlier run stays until you delete it.
+    """Change this text to run an unchanged spec again. It is part of the hash that names the run. It is needed
+    only while the Job of the earlier run exists: after `khorovod stop`, or after
+    `lifecycle.ttlAfterFinished`, apply the spec or call `khorovod run` again. The Job of the earlier run
+    stays until you delete it.
 
     Example: `"2"`
     """
 
     command: str | list[str] | None = None
-    """The command of every rank. A list is the program and its arguments; a text runs under `bash -c`. Default:
-    an error, unless `launcher.interactive` is set.
+    """The command of every rank, without a launcher such as `mpirun` or `srun`. A list is the program and its
+    arguments, without a shell; a text runs under `bash -c`. Default: an error, unless `launcher.interactive`
+    is set.
 
     Example: `["python", "train.py"]` or `"python train.py --lr $LR"`
     """
@@ -1902,6 +1979,9 @@ class TrainingJobFields(Spec):
     env: Mapping[str, str | EnvSource] | None = None
     """Environment variables of every rank: a text, or a reference to the value. They override those that
     khorovod sets. Variables that the launcher needs, such as `RANK` or the host file of MPI, are an error.
+    khorovod does not set `OMP_NUM_THREADS`: a library then starts as many threads per rank as it finds CPUs,
+    and torchrun sets it to 1 if a worker has several ranks. Under Slurm, `slurm.setup` runs after these
+    variables are set, and may change them.
 
     Example: `{"LR": "0.1", "TOKEN": EnvSource(secret_key_ref=KeyRef(name="hf", key="token"))}`
     """
@@ -1941,13 +2021,14 @@ class TrainingJobFields(Spec):
     """
 
     ssh: Ssh | None = None
-    """Settings of ssh between the pods.
+    """Settings of ssh between the pods. Not with torchrun, jax and tensorflow.
 
     Example: `Ssh(secret_name="my-keys")`
     """
 
     collective: Collective | None = None
-    """Settings of NCCL, Horovod and MPI. Variables in `env` override them.
+    """Settings of NCCL, Horovod and MPI. Variables in `env` override them, and other variables of these
+    libraries belong there.
 
     Example: `Collective(interface="eth0")`
     """

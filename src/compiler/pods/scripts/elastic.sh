@@ -72,15 +72,15 @@ find_sessions() {
 # end_sessions HOST...: ends the sessions of Horovod to hosts that do not answer, so that it notices the loss before ssh does. If more than
 # half of its hosts seem lost, the network of the launcher has probably failed, so the API server must confirm it.
 end_sessions() {
-  local host lost=()
+  local host lost=() ids
   for host; do [[ -z ${sessions[$host]:-} ]] || lost+=("$host"); done
   ((${#lost[@]})) || return 0
   ((2 * ${#lost[@]} <= ${#sessions[@]})) || { [[ -n $scales ]] && confirm_lost "${#lost[@]}"; } || return 0
   log "lost worker $(shorten "${lost[@]}")"
   for host in "${lost[@]}"; do
     echo "$host" >>"$generated/silent"
-    # shellcheck disable=SC2086 # process ids
-    kill ${sessions[$host]} 2>/dev/null
+    read -ra ids <<<"${sessions[$host]}"
+    kill "${ids[@]}" 2>/dev/null
   done
 }
 
