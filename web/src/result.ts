@@ -17,7 +17,7 @@ export type View = (typeof VIEWS)[number];
 /** How long the spec has errors until the result is marked as an earlier one, in ms. */
 const STALE_AFTER = 700;
 
-/** What the result needs from the page. */
+/** The things that the result needs from the page. */
 interface Context {
   /** The compiler, once it is loaded. */
   compiler: () => Compiler | undefined;
