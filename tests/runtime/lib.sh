@@ -155,6 +155,7 @@ inside_pod() {
 }
 
 # parent_of POD NAME: prints the process id, in the pod, of the parent of its oldest process with this name.
+# shellcheck disable=SC2016 # for the shell in the pod
 parent_of() { inside_pod "$1" sh -c 'ps -o ppid= -p "$(pgrep -o -x "$0")"' "$2" | tr -d ' '; }
 
 # A training whose ranks log `up 3` when they have started.
