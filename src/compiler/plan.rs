@@ -16,7 +16,7 @@ use std::borrow::Cow;
 pub use crate::job::limits::RENDEZVOUS_PORT;
 use crate::job::limits::{MAX_CONFIG_MAP, json_size};
 use crate::job::target::SshKeys;
-use crate::job::valid::{CodeSource, Group, LauncherKind, LauncherPod, Mpi, Spec, Topology, VolumeSource};
+use crate::job::valid::{CodeSource, Group, LauncherKind, LauncherPod, Mpi, Spec, Topology, Volume, VolumeSource};
 
 pub use hosts::role;
 pub use level::Level;
@@ -274,12 +274,12 @@ impl Plan {
         self.spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::S3(_)))
     }
 
-    /// The names of the S3 volumes that are uploaded, with the seconds between two uploads.
-    pub fn uploads(&self) -> Vec<(&str, u64)> {
+    /// The S3 volumes that are uploaded, with the seconds between two uploads.
+    pub fn uploads(&self) -> Vec<(&Volume, u64)> {
         let storage = self.spec.storage.iter();
         storage
             .filter_map(|volume| match &volume.source {
-                VolumeSource::S3(s3) if s3.upload => Some((&*volume.name, s3.upload_interval)),
+                VolumeSource::S3(s3) if s3.upload => Some((volume, s3.upload_interval)),
                 _ => None,
             })
             .collect()

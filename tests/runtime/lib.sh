@@ -158,9 +158,23 @@ inside_pod() {
 # shellcheck disable=SC2016 # for the shell in the pod
 parent_of() { inside_pod "$1" sh -c 'ps -o ppid= -p "$(pgrep -o -x "$0")"' "$2" | tr -d ' '; }
 
+# kill_unnoticed POD NAME [OPTION...]: kills the processes of this name with `pkill`. Their parent, which would notice it, is stopped for
+# three seconds, as on a busy host.
+kill_unnoticed() {
+  local parent
+  parent=$(parent_of "$1" "$2")
+  inside_pod "$1" kill -STOP "$parent"
+  inside_pod "$1" pkill "${@:3}" -KILL -x "$2"
+  sleep 3
+  inside_pod "$1" kill -CONT "$parent"
+}
+
 # A training whose ranks log `up 3` when they have started.
 # shellcheck disable=SC2016 # for the ranks
 endless='echo up $OMPI_COMM_WORLD_RANK; sleep 300'
+# The same, but on a host on which it has started before, it succeeds at once.
+# shellcheck disable=SC2016 # for the ranks
+endless_once='if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300'
 
 # memory POD: prints how much memory the processes of a pod use, in KiB.
 memory() {

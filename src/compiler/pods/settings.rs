@@ -90,7 +90,7 @@ pub fn job(plan: &Plan) -> String {
     // The S3 volumes that are uploaded, with the seconds between two uploads: `results=600`.
     let intervals = plan.has_s3().then(|| {
         let uploads = plan.uploads().into_iter();
-        ("upload_intervals", array(uploads.map(|(name, seconds)| word(&format!("{name}={seconds}")))))
+        ("upload_intervals", array(uploads.map(|(volume, seconds)| word(&format!("{}={seconds}", volume.name)))))
     });
     // The metric with its port, and the file, whose changes count as progress; the action after a stall; and the folder
     // for evidence. Values that the spec does not set are empty.

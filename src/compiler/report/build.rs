@@ -5,6 +5,7 @@ use super::{
     Amount, Cost, Default, Description, Domain, Gang, Head, Link, Object, Peer, PodSecurity, Report, Storage, Workers,
     purpose,
 };
+use crate::job::declare;
 use crate::job::limits::AGENTS_PORT;
 use crate::job::quantity::Quantity;
 use crate::job::types::format_duration;
@@ -336,9 +337,7 @@ fn s3_identity(spec: &Spec) -> Option<String> {
 
 /// Which files are uploaded to S3, if there are several workers.
 fn uploads(plan: &Plan) -> Option<String> {
-    let uploads = |source: &VolumeSource| matches!(source, VolumeSource::S3(s3) if s3.upload);
-    let paths: Vec<_> =
-        plan.spec.storage.iter().filter(|at| uploads(&at.source)).map(|at| at.mount_path.as_str()).collect();
+    let paths: Vec<_> = plan.uploads().into_iter().map(|(volume, _)| volume.mount_path.as_str()).collect();
     (!paths.is_empty() && plan.workers > 1)
         .then(|| format!("S3: only the files of the first worker are uploaded from {}", paths.join(" and ")))
 }
@@ -379,15 +378,17 @@ fn release(plan: &Plan, description: &Description) -> String {
 }
 
 /// How many failed attempts are retried, and what counts as one beside a program that fails.
-fn failures(spec: &Spec) -> Vec<String> {
+fn failures(plan: &Plan) -> Vec<String> {
+    let spec = &plan.spec;
     let retries = match spec.lifecycle.retries {
         0 => "the first failed attempt ends the run".to_owned(),
         retries => format!("the run ends after {} in a row", count(u64::from(retries) + 1, "failed attempt")),
     };
     let mut lines = vec![format!("failures: {retries}")];
     let Checkpoint { signal, grace_period } = &spec.lifecycle.checkpoint;
-    let uploads = spec.storage.iter().any(|at| matches!(&at.source, VolumeSource::S3(s3) if s3.upload));
-    if uploads || (*signal, *grace_period) != ("TERM", 30) {
+    let usual = declare::Checkpoint::default();
+    let uploads = !plan.uploads().is_empty();
+    if uploads || (*signal, u64::from(*grace_period)) != (usual.signal().value.0, usual.grace_period().value.0) {
         let time = format_duration(u64::from(*grace_period));
         let again = if uploads { ", and as long again to upload".to_owned() } else { String::new() };
         lines.push(format!("checkpoint: before the ranks are ended, they get SIG{signal} and {time} to save{again}"));
@@ -459,7 +460,7 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
             (Some(_), _) => "lost node: the ranks start again on the workers that are left; the program must load its newest checkpoint".to_owned(),
             _ => "lost node: all ranks start again; the program must load its newest checkpoint".to_owned(),
         });
-        notes.extend(failures(spec));
+        notes.extend(failures(plan));
     }
     notes.extend(spec.groups.iter().flat_map(|group| &group.claims).map(
         |ResourceClaim { name, source }| match source {

@@ -432,15 +432,10 @@ case_loses_an_mpi_daemon_of_open_mpi_5() {
 }
 # On a busy host, mpirun ends before the worker has noticed the end of its daemon: here, the process that notices it is stopped.
 case_loses_an_mpi_daemon_on_a_busy_host() {
-  local busy
   use_image openmpi5
-  train 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 1}'
+  train "$endless_once" 'lifecycle: {retries: 1}'
   wait_for launcher "up 3" || return
-  busy=$(parent_of worker-1 prted)
-  inside_pod worker-1 kill -STOP "$busy"
-  inside_pod worker-1 pkill -KILL -x prted
-  sleep 3
-  inside_pod worker-1 kill -CONT "$busy"
+  kill_unnoticed worker-1 prted
   wait_for launcher "attempt 1 of 2 failed" 25
   expect 0 trained
   logged worker-1 "an MPI daemon was killed on this worker"
@@ -449,7 +444,7 @@ case_loses_an_mpi_daemon_on_a_busy_host() {
 prepare_loses_the_second_process_of_an_mpi_daemon() { make_images openmpi5; }
 case_loses_the_second_process_of_an_mpi_daemon() {
   use_image openmpi5
-  train 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 1}'
+  train "$endless_once" 'lifecycle: {retries: 1}'
   wait_for launcher "up 3" || return
   inside_pod worker-1 pkill -n -KILL -x prted
   expect 0 "attempt 1 of 2 failed" trained
@@ -457,7 +452,7 @@ case_loses_the_second_process_of_an_mpi_daemon() {
 prepare_loses_an_mpi_daemon_on_a_busy_host() { make_images openmpi5; }
 loses_a_daemon() {
   local since
-  train 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 1}'
+  train "$endless_once" 'lifecycle: {retries: 1}'
   wait_for launcher "up 3" || return
   since=$SECONDS
   # The pod may end before pkill does; the worker's log shows whether there was a daemon.

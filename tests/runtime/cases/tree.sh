@@ -117,7 +117,7 @@ case_tree_without_ssh() {
 # A worker that has started others is lost.
 case_tree_loses_a_worker() {
   local since
-  tree_job 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 1}'
+  tree_job "$endless_once" 'lifecycle: {retries: 1}'
   wait_for launcher "up 4" || return
   since=$SECONDS
   kill_pod worker-2
@@ -130,7 +130,7 @@ case_tree_loses_a_worker() {
 }
 
 case_tree_loses_an_mpi_daemon() {
-  tree_job 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 1}'
+  tree_job "$endless_once" 'lifecycle: {retries: 1}'
   wait_for launcher "up 4" || return
   inside_pod worker-3 pkill -KILL -x orted
   wait_for launcher "attempt 1 of 2 failed" 25
@@ -141,7 +141,7 @@ case_tree_loses_an_mpi_daemon() {
 prepare_tree_loses_an_mpi_daemon_of_open_mpi_5() { make_images openmpi5; }
 case_tree_loses_an_mpi_daemon_of_open_mpi_5() {
   use_image openmpi5
-  tree_job 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 1}'
+  tree_job "$endless_once" 'lifecycle: {retries: 1}'
   wait_for launcher "up 4" || return
   inside_pod worker-3 pkill -KILL -x prted
   expect 0 "attempt 1 of 2 failed: a daemon of MPI ended before the ranks did" trained
@@ -151,15 +151,10 @@ case_tree_loses_an_mpi_daemon_of_open_mpi_5() {
 # On a busy host, mpirun ends before the host has noticed the end of its daemon.
 prepare_tree_loses_an_mpi_daemon_on_a_busy_host() { make_images openmpi5; }
 case_tree_loses_an_mpi_daemon_on_a_busy_host() {
-  local busy
   use_image openmpi5
-  tree_job 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 1}'
+  tree_job "$endless_once" 'lifecycle: {retries: 1}'
   wait_for launcher "up 4" || return
-  busy=$(parent_of worker-3 prted)
-  inside_pod worker-3 kill -STOP "$busy"
-  inside_pod worker-3 pkill -n -KILL -x prted
-  sleep 3
-  inside_pod worker-3 kill -CONT "$busy"
+  kill_unnoticed worker-3 prted -n
   expect 0 "attempt 1 of 2 failed: a daemon of MPI ended before the ranks did" trained
   released
 }

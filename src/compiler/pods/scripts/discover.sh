@@ -1,7 +1,7 @@
 #!/bin/bash
 # Horovod runs this every second to list the hosts: prints `host:slots` of each worker that answers. A worker that misses one or
-# two probes stays in the list, because it may be busy, unless its ranks failed since it last answered. On a busy machine Horovod asks less often. DNS is asked only for workers
-# that did not answer, if the API server does not list their addresses.
+# two probes stays in the list, because it may be busy, unless its ranks failed since it last answered. On a busy machine Horovod asks
+# less often. DNS is asked only for workers that did not answer, if the API server does not list their addresses.
 scripts=/etc/khorovod/scripts
 . "$scripts/job.sh"
 . "$scripts/hosts.sh"

@@ -8,9 +8,8 @@
 is_checked() { false; }
 # advance.sh redefines it if the progress may be known.
 check_advance() { :; }
-# tree.sh redefines these two for large jobs.
+# tree.sh redefines it for large jobs.
 use_tree() { :; }
-lost_daemon() { false; }
 uses_tree=''
 for part in advance hosts topology wait mpi world tree attempt relay stall elastic sshd api status scale health idle; do
   # A job has only the files that it needs.

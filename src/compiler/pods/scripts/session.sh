@@ -54,10 +54,12 @@ if [[ $command == *ted\ *--daemonize* ]]; then
   (
     env "${environment[@]}" /bin/bash -c "${command/ --daemonize/}"
     code=$?
-    # A daemon of Open MPI 5 is two processes. The first exits with 255 if the second is killed.
-    [[ $code != 13[4-9] && $code != 255 || ! -e $runs ]] || : >/horovod/generated/daemon-killed
-    [[ $code != 13[4-9] || ! -e $runs ]] || kill -USR1 "$(head -n 1 /horovod/generated/own)"
-    rm -f "$runs"
+    if [[ -e $runs ]]; then
+      # A daemon of Open MPI 5 is two processes. The first exits with 255 if the second is killed.
+      [[ $code != 13[4-9] && $code != 255 ]] || : >/horovod/generated/daemon-killed
+      [[ $code != 13[4-9] ]] || kill -USR1 "$(head -n 1 /horovod/generated/own)"
+      rm -f "$runs"
+    fi
     exit "$code"
   ) </dev/null >"$output" 2>&1 3>&- &
   daemon=$!

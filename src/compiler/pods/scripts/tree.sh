@@ -19,11 +19,10 @@ use_tree() {
   log "the launch uses a tree of ssh sessions"
 }
 
-# Whether srun reports that a daemon of the attempt was killed. Open MPI 5 exits with 0 even then, but its other daemons do not. srun writes
-# its exit code to the file `tree-code`, which is empty until then; waits at most ten seconds for it.
+# Whether srun, which mpirun has called in this attempt, reports that a daemon was killed. Open MPI 5 exits with 0 even then, but its other
+# daemons do not. srun writes its exit code to the file `tree-code`, which is empty until then; waits at most ten seconds for it.
 lost_daemon() {
   local tries=0 code
-  [[ -e $generated/tree-code ]] || return 1
   while [[ ! -s $generated/tree-code ]] && ((tries++ < 50)); do pause 0.2; done
   code=$(<"$generated/tree-code")
   [[ -n $code && $code != 0 && $code != 78 ]]
