@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
 use crate::job;
 use crate::problem::{Problem, Span, codes};
 use crate::yaml;
@@ -59,7 +61,7 @@ pub fn problem(text: &str, whole: Span, empty_stdin: Option<bool>) -> Problem {
         let span = Span { start: sign.at.start, end: sign.at.end, ..whole };
         return no_job(&format!("the input is not a TrainingJob: it seems to be {}", sign.what), span, sign.hint);
     }
-    if let Some(at) = text.find("- apiVersion:").filter(|_| text.contains("kind: TrainingJob"))
+    if let Some(at) = memmem::find(text.as_bytes(), b"- apiVersion:").filter(|_| text.contains("kind: TrainingJob"))
         && text[..at].lines().all(|line| line.trim().is_empty() || line.starts_with(['#', '-']))
         && (at == 0 || text[..at].ends_with('\n'))
     {

@@ -96,8 +96,8 @@ fn numbers(lines: &[&str]) -> Option<usize> {
 fn prompt(lines: &[&str]) -> Option<usize> {
     let is_prompt = |line: &str| {
         let line = line.trim_end();
-        let end = |mark: char| line.find(&format!("{mark} ")).or_else(|| line.strip_suffix(mark).map(str::len));
-        let shell = ['$', '%', '#'].into_iter().filter_map(end).min();
+        let mut marks = line.match_indices(['$', '%', '#']).map(|(at, _)| at);
+        let shell = marks.find(|at| line[at + 1..].starts_with(' ') || at + 1 == line.len());
         let is_name = |before: &str| {
             // `user@host:~/jobs`, `[user@host jobs]`, `host`, or nothing before `$`.
             before.starts_with('[') && before.ends_with(']') && before.contains('@')
@@ -124,8 +124,8 @@ fn slashes(lines: &[&str]) -> Option<usize> {
 fn table(lines: &[&str]) -> Option<usize> {
     let is_head = |word: &str| word.bytes().all(|byte| byte.is_ascii_uppercase() || b"-()".contains(&byte));
     first(lines, |line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        words.len() > 1 && words.contains(&"NAME") && words.into_iter().all(is_head)
+        let words = || line.split_whitespace();
+        words().nth(1).is_some() && words().any(|word| word == "NAME") && words().all(is_head)
     })
 }
 
