@@ -142,7 +142,7 @@ impl Options {
                 "another program uses port {port} of this machine: use another one with --set ssh.port={}",
                 port.saturating_add(1)
             ),
-            None => "another program uses port 29400 or 29401 of this machine, at which the agents listen: end it"
+            None => "another program uses port 29400 or 29401 of this machine, at which the agents listen; `ss -ltnp` names it"
                 .to_owned(),
         };
         Err(unable(report, &[fix]))

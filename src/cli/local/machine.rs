@@ -49,6 +49,9 @@ fn namespaces() -> Result<(), String> {
         Answer::Failed(why) => why,
         Answer::Missing => "it is not in PATH".to_owned(),
     };
+    if why.starts_with("it did not end") {
+        return Err(format!("this machine is too busy for a check (unshare: {why}): try again"));
+    }
     let setting = |name: &str| fs::read_to_string(format!("/proc/sys/{name}")).map(|text| text.trim().to_owned());
     let is = |name: &str, value: &str| setting(name).is_ok_and(|found| found == value);
     let fix = if why.contains("unrecognized option") {

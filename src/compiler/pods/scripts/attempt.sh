@@ -53,14 +53,18 @@ stop_training() {
   finish_output
 }
 
-# start_watcher COMMAND...: starts a background process in its own process group, which stop_training ends.
+# start_watcher COMMAND...: starts a background process in its own process group, which stop_training ends. When the command has
+# ended, `attempt` looks at once for what it wrote.
 start_watcher() {
   set -m
-  "$@" &
+  { "$@"; wake_attempt; } &
   watchers+=($!)
   disown $!
   set +m
 }
+
+# Ends the pause of `attempt`. bash reports no process that SIGPIPE ended.
+wake_attempt() { kill -PIPE "$(<"$generated/pause")" 2>/dev/null; }
 
 # Ends the run if it is superseded or past its deadline.
 check_limits() {
@@ -211,7 +215,8 @@ attempt() {
     beat
     # Wait for a process, not for a signal: if a signal woke this process up, bash could lose another signal or the exit status of
     # the training.
-    sleep 1 &
+    sleep 5 >/dev/null 2>&1 &
+    echo $! >"$generated/pause"
     wait -n "$training" $!
     code=$?
     is_running
@@ -254,6 +259,7 @@ attempt() {
       checked=$SECONDS
     fi
   done
+  wake_attempt
   # `wait -n` may have returned the code of `sleep`.
   wait "$training"
   other=$?
