@@ -126,7 +126,7 @@ fn problem_text(renderer: &Renderer, sources: &Sources, problem: &Problem, secre
     renderer.render(&[group])
 }
 
-/// The last line: `2 errors, 1 warning`, and where to read more.
+/// The last line: `2 errors, 1 warning`, and the command that prints more about them.
 fn summary<'a>(all: &[(&Sources, &'a Problem)], hidden: usize) -> annotate_snippets::Title<'a> {
     let counts: Vec<String> = [Severity::Error, Severity::Warning, Severity::Note]
         .map(|severity| (all.iter().filter(|(_, problem)| problem.severity == severity).count(), severity.word()))
@@ -142,7 +142,13 @@ fn summary<'a>(all: &[(&Sources, &'a Problem)], hidden: usize) -> annotate_snipp
     // The first problem of the highest severity.
     let worst = all.iter().map(|(_, problem)| problem).rev().max_by_key(|problem| problem.severity);
     let (severity, code) = worst.map_or((Severity::Note, ""), |problem| (problem.severity, problem.code.name));
-    level(severity).primary_title(format!("{}{more}; for details, run `khorovod explain {code}`", counts.join(", ")))
+    let one_code = all.iter().all(|(_, problem)| problem.code.name == code);
+    let details = if one_code {
+        format!("for details, run `khorovod explain {code}`")
+    } else {
+        format!("for details, run `khorovod explain CODE` with a code in brackets, such as `{code}`")
+    };
+    level(severity).primary_title(format!("{}{more}; {details}", counts.join(", ")))
 }
 
 fn level(severity: Severity) -> Level<'static> {

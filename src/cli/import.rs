@@ -34,15 +34,15 @@ pub struct Args {
     /// The system that the files are for
     #[arg(value_name = "SYSTEM", value_parser = systems())]
     system: System,
-    /// The file of that system; of a chart several, of which later ones override earlier ones; `-` is
-    /// standard input. Default: standard input
+    /// The file to import; `-` is standard input. Values of a chart may have several files, and later files
+    /// override earlier ones. Default: standard input
     #[arg(value_name = "FILE")]
     words: Vec<PathBuf>,
     /// Read FILE, as if it were named without -f (repeatable)
     #[arg(short, long = "file", value_name = "FILE", conflicts_with = "words")]
     files: Vec<PathBuf>,
-    /// The job's name. Default: the name in the file, else for a script that of its file, or the name of
-    /// the system
+    /// The job's name. Default: the name in the file; without one, a script has the name of its file, and
+    /// any other job the name of the system
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// The job's namespace. Default: that of the file, if it names one

@@ -13,6 +13,7 @@ mod resolve;
 mod rules;
 mod secrets;
 pub mod types;
+mod variables;
 
 use serde_json::{Value as Json, json};
 

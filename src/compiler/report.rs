@@ -165,7 +165,7 @@ pub struct Workers {
 pub struct Domain {
     /// The level as the spec names it: `rack`, or the label of a node.
     pub level: String,
-    /// Whether the scheduler must place the workers so. Otherwise, it prefers to.
+    /// Whether the workers must run in one domain. Otherwise, the scheduler places them in one domain if it can.
     pub required: bool,
     /// The number of workers in each domain. It is absent if one domain contains all workers.
     #[serde(skip_serializing_if = "Option::is_none")]

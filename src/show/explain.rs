@@ -296,10 +296,17 @@ pub fn derived_default(text: &str) -> (String, Option<&str>) {
 /// The targets that refuse a field, and those with which it has no effect: `("refused", "mpijob, jobset, if above 0")`.
 pub fn targets_without(path: &str) -> Vec<(&'static str, String)> {
     let found = crate::targets::exceptions(path);
+    let plain = path.strip_prefix("spec.").unwrap_or(path).replace("[]", "").replace("workers.groups.", "workers.");
+    let is_field = |field: &str| plain == field;
     let row = |label, is_refused| {
-        let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let mut groups: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for (target, exception) in found.iter().filter(|(_, exception)| exception.is_refused == is_refused) {
-            groups.entry(exception.condition).or_default().push(target);
+            // The condition of a map names fields of the map, so the row of a field in the map names the map.
+            let condition = match exception.condition {
+                condition if condition.is_empty() || is_field(exception.field) => condition.to_owned(),
+                condition => format!("as all of `{}` {condition}", exception.field),
+            };
+            groups.entry(condition).or_default().push(target);
         }
         let texts: Vec<String> = groups
             .iter()

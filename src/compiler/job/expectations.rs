@@ -52,8 +52,9 @@ shape! {
         /// The number of ranks.
         "ranks" ranks: Bounds, example 32;
         /// The number of GPUs of all pods of the job, with the spares. For an elastic job, the number with `maxReplicas` workers.
-        /// Counts `workers.gpus` and GPUs in `workers.resources`, but not those that `patches` add, and devices of
-        /// `workers.resourceClaims` only with `gpuClaim`: forbid these fields with `forbiddenFields`. A number alone is the exact number.
+        /// A number alone is the exact number. GPUs in `workers.gpus` and `workers.resources` count. GPUs that `patches` add, and
+        /// devices of `workers.resourceClaims` without `gpuClaim`, do not count: to prevent them, add `patches` and
+        /// `workers.resourceClaims` to `forbiddenFields`.
         "gpus" gpus: Bounds, example serde_json::json!({"max": 64});
         /// The most that a run may cost: its GPUs with the spares, multiplied by `lifecycle.deadline` in hours. A job with GPUs
         /// must have a deadline.
@@ -61,10 +62,10 @@ shape! {
         /// The longest `lifecycle.deadline`. A job must have one.
         "maxDeadline" max_deadline: Duration, example "48h";
         /// The least strict `security.podSecurityLevel`, from strict to less strict: `restricted`, `openshift`, `baseline`,
-        /// `privileged`. Changes by `patches` are not checked: forbid `patches` with `forbiddenFields`.
+        /// `privileged`. Changes by `patches` are not checked: to prevent them, add `patches` to `forbiddenFields`.
         "podSecurityLevel" pod_security_level: PodSecurityLevel, example "restricted";
         /// The images that `image` and `launcher.image` may name. `*` stands for any characters. Images that `patches` add are not checked:
-        /// forbid `patches` with `forbiddenFields`.
+        /// to prevent them, add `patches` to `forbiddenFields`.
         "images" images: Vec<At<Word>>, example serde_json::json!(["ghcr.io/acme/*"]);
         /// The namespaces that a job may be in. `*` stands for any characters.
         "namespaces" namespaces: Vec<At<Word>>, example serde_json::json!(["ml-*"]);

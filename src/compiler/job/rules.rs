@@ -26,7 +26,6 @@ mod scripts;
 mod size;
 mod storage;
 mod topology;
-mod variables;
 mod workers;
 
 use super::declare::scalars::EnvName;

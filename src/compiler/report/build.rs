@@ -1,5 +1,7 @@
 //! Builds a [`Report`] from a [`Plan`] and the [`Description`] of its target.
 
+use std::fmt::Write as _;
+
 use super::commands::commands;
 use super::{
     Amount, Cost, Default, Description, Domain, Gang, Head, Link, Object, Peer, PodSecurity, Report, Storage, Workers,
@@ -58,7 +60,7 @@ impl Report {
             storage,
             pod_security: PodSecurity { level: plan.level.name, reasons: plan.level.reasons.clone() },
             release: release(plan, description),
-            notes: notes(plan, description, &objects),
+            notes: notes(plan, description, &objects, pod_count),
             commands: commands(plan, description, &objects, pod_count),
             objects,
             defaults: spec
@@ -410,24 +412,24 @@ fn failures(plan: &Plan) -> Vec<String> {
 }
 
 /// Other facts that matter for a review.
-fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<String> {
+fn notes(plan: &Plan, description: &Description, objects: &[Object], pods: u32) -> Vec<String> {
     let spec = &plan.spec;
     let mut notes = Vec::new();
     if let Some(batch) = &description.batch {
         return batch.notes.clone();
     }
-    if spec.namespace.is_none() && plan.scales() {
-        notes.push(
-            "no namespace is set: the launcher has permission to scale its workers only in `default`; to use another namespace, set -n or metadata.namespace"
-                .to_owned(),
-        );
-    }
-    let may_change_job = spec.target.own_workloads && spec.security.api_access && !spec.lifecycle.keep_workers;
-    if spec.namespace.is_none() && !plan.scales() && may_change_job {
-        notes.push(
-            "no namespace is set: the pods have permission to change their Job only in `default`; to use another namespace, set -n or metadata.namespace"
-                .to_owned(),
-        );
+    if spec.namespace.is_none() {
+        let may_change_job = spec.target.own_workloads && spec.security.api_access && !spec.lifecycle.keep_workers;
+        let permission = if plan.scales() {
+            "; the launcher may scale its workers only in `default`: for another namespace, set -n or metadata.namespace"
+        } else if may_change_job {
+            "; the pods may change their Job only in `default`: for another namespace, set -n or metadata.namespace"
+        } else {
+            ""
+        };
+        notes.push(format!(
+            "no namespace is set: kubectl creates the objects in the current namespace of its context{permission}"
+        ));
     }
     let has_no_request = |name: &str| {
         spec.groups.iter().any(|group| !requests_of(&group.resources).iter().any(|(known, _)| known == name))
@@ -500,6 +502,7 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
             }
         }
     }
+    notes.extend(topology(plan));
     if let Some(topology) = spec.placement.topology.as_ref().filter(|topology| !topology.rank_order.is_empty()) {
         notes.push("rank order: the launcher sorts the workers when it has found them, so this plan cannot name the hosts of ranks".to_owned());
         if topology.reads_nodes() && spec.security.service_account.is_none() {
@@ -508,23 +511,25 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
             );
         }
     }
-    if let Some(gang) = spec.scheduling.gang {
-        notes.push(match gang {
-            GangKind::Volcano => "gang: Volcano schedules all pods together or none".to_owned(),
-            GangKind::Coscheduling => "gang: coscheduling schedules all pods together or none".to_owned(),
-            GangKind::Native => {
+    if let Some(gang) = gang(plan, description) {
+        let members = if gang.pods < pods {
+            format!("{} of the {pods} pods together or none, and the others when there is room", gang.pods)
+        } else {
+            "all pods together or none".to_owned()
+        };
+        let mut note = format!("gang: {} schedules {members}", gang.by);
+        if spec.scheduling.gang == Some(GangKind::Native) {
                 let (version, gates) = spec.scheduling.native_gang();
                 let topology = match spec.placer() {
                     Placer::Native => ",TopologyAwareWorkloadScheduling=true",
                     _ => "",
                 };
-                format!(
-                    "gang: Kubernetes schedules all pods together or none; its API server needs --runtime-config={version}=true, and its API server and scheduler --feature-gates={gates}{topology}"
-                )
-            }
-        });
-    } else if spec.target.is_gang {
-        notes.push(format!("gang: {} schedules all pods together or none", description.controller));
+            let _ = write!(
+                note,
+                "; its API server needs --runtime-config={version}=true, and its API server and scheduler --feature-gates={gates}{topology}"
+            );
+        }
+        notes.push(note);
     }
     if let Some(queue) = &spec.scheduling.local_queue {
         let class = scheduling_class(spec);
@@ -554,6 +559,28 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<Stri
         notes.push(format!("spec.patches: this plan does not show what the {} patches change", spec.patches.len()));
     }
     notes
+}
+
+/// How close together the workers run, and the component that places them.
+fn topology(plan: &Plan) -> Vec<String> {
+    let Some(Topology { required, preferred, slices, .. }) = &plan.spec.placement.topology else { return Vec::new() };
+    let by = match plan.spec.placer() {
+        Placer::Kueue => "Kueue places them, by annotations of the pods",
+        Placer::VolcanoJob => "Volcano places them, by the networkTopology of its Job",
+        Placer::VolcanoGroup => "Volcano places them, by the networkTopology of the PodGroup",
+        Placer::Native => "the scheduler of Kubernetes places them, by the PodGroup",
+        Placer::Affinity => "an affinity of the pods places them",
+    };
+    let level = |level: &Level| match level.name == level.label {
+        true => format!("nodes with the same label {}", level.name),
+        false => format!("one {} (nodes with the same label {})", level.name, level.label),
+    };
+    let required = required.as_ref().map(|one| format!("all workers run in {}, or do not start", level(one)));
+    let preferred = preferred.as_ref().map(|one| format!("all workers run in {}, if possible", level(one)));
+    let slices = slices.as_ref().map(|Slices { size, required }| {
+        format!("each {size} workers run in {}, or do not start", level(required))
+    });
+    required.into_iter().chain(preferred).chain(slices).map(|text| format!("topology: {text}; {by}")).collect()
 }
 
 /// The priority class of a job in Kueue, as the end of a sentence.

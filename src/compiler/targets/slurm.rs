@@ -46,6 +46,7 @@ impl Target for Slurm {
     fn describe(&self, plan: &Plan) -> Description {
         let script = Script::new(plan);
         let (program, command) = script.launch();
+        let (file, words_in_name) = output(&plan.spec);
         let alone =
             (script.starter == Starter::Rank).then_some("the script starts the only rank itself, without mpirun");
         let held = plan.spec.scheduling.suspend.then_some("held: the job starts after `scontrol release`");
@@ -73,7 +74,7 @@ impl Target for Slurm {
                     .collect(),
                 hosts: "the nodes that Slurm allocates",
                 release: "Slurm releases the nodes when the script ends",
-                output: word(&output(&plan.spec)),
+                output: word(&file),
                 most_seconds: (limit > 0).then(|| limit.saturating_mul(u64::from(starts))),
                 notes: ["the ranks run directly on the nodes; the image is not used"]
                     .into_iter()
@@ -81,6 +82,7 @@ impl Target for Slurm {
                     .chain(held)
                     .map(str::to_owned)
                     .chain(restarts)
+                    .chain(words_in_name)
                     .collect(),
             }),
             ..Description::default()
@@ -97,11 +99,32 @@ impl Target for Slurm {
     }
 }
 
-/// The file to which Slurm writes the job's output. `JOBID` replaces the job's number, which is not known yet.
-fn output(spec: &Spec) -> String {
-    let named = spec.slurm.args.iter().rev().find_map(|word| word.strip_prefix("--output="));
-    let file = named.unwrap_or("slurm-%j.out");
-    file.replace("%j", "JOBID").replace("%A", "JOBID").replace("%x", &spec.name)
+/// The placeholders in the name of an output file that Slurm replaces when the job starts: the words that a report prints for
+/// them, and their meanings.
+const PLACEHOLDERS: &[(&str, &str, &str)] = &[
+    ("%j", "JOBID", "the number that sbatch prints"),
+    ("%A", "JOBID", "the number that sbatch prints"),
+    ("%a", "INDEX", "the index in the array"),
+    ("%u", "USER", "your user name"),
+    ("%N", "NODE", "the first node of the job"),
+];
+
+/// The file to which Slurm writes the job's output, and a note about the words in it that stand for values which only Slurm
+/// has.
+fn output(spec: &Spec) -> (String, Option<String>) {
+    let arg = |option: &str| spec.slurm.args.iter().rev().find_map(|word| word.strip_prefix(option));
+    let usual = if arg("--array=").is_some() { "slurm-%A_%a.out" } else { "slurm-%j.out" };
+    let mut file = arg("--output=").unwrap_or(usual).replace("%x", &spec.name);
+    let mut meanings: Vec<String> = Vec::new();
+    for (pattern, word, meaning) in PLACEHOLDERS {
+        let meaning = format!("{word} is {meaning}");
+        if file.contains(pattern) && !meanings.contains(&meaning) {
+            meanings.push(meaning);
+        }
+        file = file.replace(pattern, word);
+    }
+    let note = (!meanings.is_empty()).then(|| format!("output: in the name of its file, {}", meanings.join(", and ")));
+    (file, note)
 }
 
 /// How many seconds before Slurm's time limit the training receives SIGTERM.

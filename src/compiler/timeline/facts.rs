@@ -248,12 +248,14 @@ fn queue(plan: &Plan) -> Option<String> {
     if scheduling.suspend {
         return Some("The Job is suspended: no pod starts until `spec.suspend` of the Job is false.".to_owned());
     }
+    let members = plan.min_members();
+    let room = if members < plan.workers { format!("{members} of them") } else { "all of them".to_owned() };
     let scheduler = match scheduling.gang? {
         Gang::Volcano => "Volcano",
         Gang::Coscheduling => "The coscheduling plugin",
         Gang::Native => "Kubernetes",
     };
-    Some(format!("{scheduler} starts the pods when there is room for all of them."))
+    Some(format!("{scheduler} starts the pods when there is room for {room}."))
 }
 
 /// For how long the tolerations of the spec keep a pod on a node that does not answer. `None` if the spec has no such

@@ -29,7 +29,7 @@ shape! {
         "nfs" nfs: Nfs, example json!({"server": "10.0.0.1", "path": "/exports/data"});
         /// A PersistentVolume that khorovod renders, with its claim.
         "persistentVolume" persistent_volume: PersistentVolume, example json!({"size": "1Ti", "source": {"nfs": {"server": "10.0.0.1", "path": "/data"}}});
-        /// Objects in an S3 bucket, which are copied into every worker before the training, or out while it runs and after it. Only the files of the first worker are copied out, not the shards of other workers.
+        /// Objects in an S3 bucket, which are copied into every worker before the training, or out while it runs and after it. Only the files of the first worker are copied out, not the shards of other workers. If a copy stops, the next start of the container continues it: complete files, and complete ranges of 16 MiB, are not copied again.
         "s3" s3: S3, example json!({"bucket": "imagenet", "secretName": "s3-keys", "direction": "in"});
         /// A directory of the node. It must exist on every node, and the user `security.runAsUser` must be able to write to it. Needs the Pod Security level `privileged`.
         "hostPath" host_path: HostPath, example json!({"path": "/mnt/nvme"});
@@ -46,7 +46,7 @@ shape! {
         "size" (required) size: Quantity, example "1Ti";
         /// The StorageClass. Default: that of the cluster.
         "storageClassName" storage_class_name: ObjectName, example "fast";
-        /// How it may be mounted. Default: `ReadWriteMany` for a `claim` that several workers share, else `ReadWriteOnce`.
+        /// How it may be mounted. Default: `ReadWriteMany`, or `ReadWriteOnce` with `perWorker` or in a job of one worker.
         "accessModes" access_modes: Vec<At<AccessMode>>, example json!(["ReadWriteMany"]);
     }
 }
@@ -86,7 +86,7 @@ shape! {
         "secretName" secret_name: ObjectName, example "s3-keys";
         /// Whether objects are copied in, out, or both.
         "direction" direction: Direction, default "in";
-        /// How often files are copied out while the training runs. If a file changes while it is copied, it is copied again at the next interval.
+        /// How often files are copied out while the training runs. If a file changes while it is copied, the bucket keeps its earlier version, and the file is copied at the next interval.
         "uploadInterval" upload_interval: Period, default "10m", example "30m";
         /// The maximum size of the volume for the copies. Default: no limit.
         "sizeLimit" size_limit: Quantity, example "500Gi";
@@ -96,9 +96,9 @@ shape! {
 choice! {
     /// Whether objects are copied in before the training, and out while it runs and after it.
     Direction -> (bool, bool) {
-        "in" => (true, false), "Into every worker before the training.";
-        "out" => (false, true), "Out of the first worker, while the training runs and after it. Files of other workers are not copied. The next attempt of the run gets the files back.";
-        "both" => (true, true), "Both: in before the training, and out as with `out`.";
+        "in" => (true, false), "Into every worker before the training. A retry on the same pods copies nothing again; a new pod copies all objects. Nothing is copied back.";
+        "out" => (false, true), "Out of the first worker, while the training runs and after it. Before a retry, new workers get the files that this run has copied out, such as the newest checkpoint. A new run starts with an empty directory. No object is deleted.";
+        "both" => (true, true), "Both: in before the training, and out as with `out`. A new run gets the files of earlier runs too, because they are in the bucket.";
     }
 }
 

@@ -9,6 +9,7 @@ use super::{
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{choice, shape};
 use crate::job::read::{AMBIGUOUS, At, Defs, Field, Item, Place, Reader, WRONG_TYPE, WayOut};
+use crate::job::variables::{Library, number_of_word};
 use crate::problem::Problem;
 use crate::yaml::flow::quoted;
 use crate::yaml::{Entry, Kind, Node, Scalar};
@@ -195,6 +196,23 @@ fn lacks_quotes(node: &Node) -> bool {
     matches!(node.scalar(), Some(Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_) | Scalar::Trap(_)))
 }
 
+/// Reports a boolean without quotes for a variable that NCCL or Horovod reads as a number. Quotes alone would not correct it.
+fn boolean_word(node: &Node, path: &str) -> Option<Problem> {
+    let code = match node.scalar()? {
+        Scalar::Bool(_) => &WRONG_TYPE,
+        Scalar::Trap(_) => &AMBIGUOUS,
+        _ => return None,
+    };
+    let word = node.written()?;
+    let (library, number) = number_of_word(path.rsplit('.').next()?, word)?;
+    let library = match library {
+        Library::Nccl => "NCCL",
+        Library::Horovod => "Horovod",
+    };
+    let message = format!("`{path}`: {library} reads a number, and `{word}` without quotes is a boolean");
+    Some(Problem::new(code, node.span, message).hint(format!("write `\"{number}\"`")).fix(node.span, format!("\"{number}\"")))
+}
+
 /// The value of a variable: a text, or a reference to the place of the text.
 #[derive(Debug, Clone)]
 pub enum EnvValue {
@@ -267,7 +285,13 @@ impl Field for EnvValue {
                 let trap = matches!(node.scalar(), Some(Scalar::Trap(_)));
                 reader.refuse(if trap { &AMBIGUOUS } else { &WRONG_TYPE }, node, message, Some(hint))
             }
-            Kind::Scalar { .. } => Text::read(node, reader).map(|text| Self::Literal(text.0)),
+            Kind::Scalar { .. } => match boolean_word(node, &reader.path()) {
+                Some(problem) => {
+                    reader.push(problem);
+                    None
+                }
+                None => Text::read(node, reader).map(|text| Self::Literal(text.0)),
+            },
         }
     }
 

@@ -95,7 +95,7 @@ with_worker_fields! {
         "computeDomain" compute_domain: ComputeDomain, example "Single";
         /// Heterogeneous worker groups. The fields of a worker beside `groups`, such as `gpus`, are the defaults of each group. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
         "groups" groups: Vec<At<Group>>, example json!([{"name": "a100", "replicas": 2, "gpus": 8}]);
-        /// The checks that a worker must pass before it runs ranks. A worker that fails is replaced by a spare, or by a new worker. Default: `OnFailure` for workers with GPUs, `Never` for others; with a map, `policy` decides.
+        /// The checks that a worker must pass before it runs ranks. A worker that fails is replaced: with `launcher.runsIn: ownPod` by a spare or by a new worker, else Kubernetes starts its pod again. Default: `OnFailure` for workers with GPUs, `Never` for others; with a map, `policy` decides.
         "healthCheck" health_check: HealthCheck, example json!({"command": ["dcgmi", "diag", "-r", "1"], "timeout": "2m"});
         /// An existing ServiceAccount for the workers, which gives them an identity in the cloud: a role of AWS, a service account of Google, or a managed identity of Azure. The launcher keeps its own account. The workers then get no token for the API server, so they cannot release their GPUs if no launcher starts any more. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow. Default: the account of the launcher.
         "serviceAccountName" service_account_name: ObjectName, example "reads-data";
@@ -115,7 +115,7 @@ with_worker_fields! {
 }
 
 shape! {
-    /// The checks that a worker must pass before it runs ranks: khorovod's own checks, and your `command`. khorovod logs in to the worker and checks the number and the memory errors of GPUs, RDMA devices, free space, volumes, the clock, and the connection to other workers. A worker that fails is replaced by a spare, or by a new worker.
+    /// The checks that a worker must pass before it runs ranks: khorovod's own checks, and your `command`. khorovod logs in to the worker and checks the number and the memory errors of GPUs, RDMA devices, free space, volumes, the clock, and the connection to other workers. A check is not repeated: a worker that fails once is replaced. With `launcher.runsIn: ownPod`, a spare or a new worker takes its place, and the rejected pod keeps its GPUs until the run ends, so that no other worker of the run starts on them. Otherwise the pod exits, and Kubernetes starts another one, perhaps on the same node. khorovod does not cordon a node. The run fails if checks reject workers in more than `lifecycle.retries` + 1 rounds.
     HealthCheck {
         /// The attempts before which the workers are checked. Without the whole map `healthCheck`, it is `OnFailure` for workers with GPUs and `Never` for others.
         "policy" policy: HealthPolicy, default "Always";

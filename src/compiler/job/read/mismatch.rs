@@ -174,7 +174,7 @@ impl<'n> Reader<'n, '_> {
         let way_out =
             if shape.needed.contains(&entry.key.as_str()) || path == "spec.command" { "" } else { ", or remove it" };
         let nowhere = node.span.start == node.span.end;
-        // An empty value has no place, so the key is marked.
+        // An empty value has no text that could be marked, so the key is marked.
         let span = if nowhere { entry.key_span } else { node.span };
         let problem = Problem::new(&EMPTY_VALUE, span, format!("`{path}` has no value"));
         match shape.example(&entry.key) {

@@ -11,8 +11,8 @@ use crate::yaml::Kind;
 codes! {
     /// The version of Kubernetes is too old for the rendered objects
     ///
-    /// `launcher.runsIn: firstWorker` needs the field `successPolicy` of Jobs, which Kubernetes has since 1.31; it ends the workers.
-    /// `launcher.runsIn: ownPod` needs the field `podFailurePolicy`, which Kubernetes has since 1.26. In older versions, workers
+    /// `launcher.runsIn: firstWorker` needs the field `successPolicy` of Jobs, which ends the workers after a success. Kubernetes has it
+    /// since 1.31. `launcher.runsIn: ownPod` needs the field `podFailurePolicy`, which Kubernetes has since 1.26. In older versions, workers
     /// would keep their GPUs, or the loss of a launcher would end the job. Use the other value of `runsIn`, or a newer cluster.
     /// `scheduling.gang: native` needs the PodGroup of Kubernetes itself, which exists since 1.36.
     /// `workers.resourceClaims` and `workers.computeDomain` need the API `resource.k8s.io/v1` of Kubernetes 1.34.
@@ -21,8 +21,8 @@ codes! {
 
     /// An image without a tag or digest, or with `latest`
     ///
-    /// Such a name refers to different images over time. Workers that start at different times may run different programs, and
-    /// a result cannot be reproduced. Use the tag of a version, or a digest.
+    /// Another image can get the same tag later. Then workers that start at different times may run different programs, and you
+    /// cannot repeat a training. Use the tag of a version, or a digest.
     Warning IMAGE_UNPINNED = "image-unpinned";
 
     /// An image that is a placeholder

@@ -1,12 +1,12 @@
 //! Rules about environment variables: those that khorovod sets, misspelt ones, and secrets.
 
 use super::Case;
-use super::variables::{HOROVOD, NCCL, NCCL_FORMER, NCCL_OF_PYTORCH};
 use super::workers::IDLE_GPUS;
 use crate::job::declare::EnvValue;
 use crate::job::read::suggestions::nearest;
 use crate::job::secrets;
 use crate::job::types::spec::{LauncherKind, LauncherPod};
+use crate::job::variables::{HOROVOD, Library, NCCL, NCCL_FORMER, NCCL_OF_PYTORCH, number_of_word};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
@@ -154,25 +154,13 @@ fn unknown(name: &str, span: Span, problems: &mut Vec<Problem>) {
     });
 }
 
-/// The switches of Horovod that it reads as numbers.
-const HOROVOD_SWITCHES: &[&str] = &[
-    "HOROVOD_AUTOTUNE",
-    "HOROVOD_HIERARCHICAL_ALLGATHER",
-    "HOROVOD_HIERARCHICAL_ALLREDUCE",
-    "HOROVOD_STALL_CHECK_DISABLE",
-    "HOROVOD_TIMELINE_MARK_CYCLES",
-];
-
 /// Reports a word where NCCL or Horovod reads a number, and a size with a unit, such as `64MB`.
 fn ignored_value(name: &str, value: &str, span: Span) -> Option<Problem> {
-    let switch = match value.to_ascii_lowercase().as_str() {
-        "true" | "yes" | "on" => Some("1"),
-        "false" | "no" | "off" => Some("0"),
-        _ => None,
-    };
-    let is_number = NCCL.contains(&name) && !NCCL_OF_PYTORCH.contains(&name);
-    if let Some(number) = switch.filter(|_| is_number || HOROVOD_SWITCHES.contains(&name)) {
-        let what = if is_number { "NCCL ignores it" } else { "Horovod takes it for 0" };
+    if let Some((library, number)) = number_of_word(name, value) {
+        let what = match library {
+            Library::Nccl => "NCCL ignores it",
+            Library::Horovod => "Horovod takes it for 0",
+        };
         let message = format!("`{name}` is a number, and {what}: `{value}`");
         return Some(
             Problem::new(&IGNORED_VALUE, span, message)

@@ -13,8 +13,9 @@ codes! {
 
     /// A script with line ends of Windows
     ///
-    /// Lines end with CR and LF, or with CR alone. The shell reads the CR as a part of the command, and the kernel as a part of the
-    /// interpreter's name: `bad interpreter: /bin/bash^M`. In a block after `|` YAML has no CR, whichever line ends the file of the spec has.
+    /// Lines of the script end with CR and LF, or with CR alone. The shell reads the CR as a part of the command. The kernel reads it as
+    /// a part of the interpreter's name: `bad interpreter: /bin/bash^M`. Write the script as a block after `|`: YAML removes each CR
+    /// there, also if the file of the spec has line ends of Windows.
     Warning CARRIAGE_RETURN = "carriage-return";
 }
 

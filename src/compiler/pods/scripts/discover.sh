@@ -1,7 +1,8 @@
 #!/bin/bash
-# Horovod runs this every second to list the hosts: prints `host:slots` of each worker that answers. A worker that misses one or
-# two probes stays in the list, because it may be busy, unless its ranks failed since it last answered. On a busy machine Horovod asks
-# less often. DNS is asked only for workers that did not answer, if the API server does not list their addresses.
+# Horovod runs this script every second to list the hosts, and less often on a busy machine. The script prints `host:slots` for each
+# worker that answers. A worker that misses one or two probes may be busy, so it stays in the list. It leaves the list if its ranks
+# have failed since it last answered. The script asks DNS only for workers that did not answer and whose addresses the API server does
+# not list.
 scripts=/etc/khorovod/scripts
 . "$scripts/job.sh"
 . "$scripts/hosts.sh"
@@ -11,8 +12,9 @@ printf -v now '%(%s)T' -1
 declare -A last=() missed=() failed=()
 for host in /horovod/generated/failed/*; do [[ ! -e $host ]] || failed[${host##*/}]=1; done
 
-# list_addresses: fills `listed` with the addresses that the API server lists, at most every two seconds and only if workers are
-# absent. Sets `are_listed` to yes if it lists all. DNS servers cache for half a minute that a host has no address.
+# list_addresses: fills `listed` with the addresses that the API server lists, because a DNS server returns a new address up to half a
+# minute later. Asks the API server at most every two seconds, and only if workers are absent. Sets `are_listed` to yes if the API server
+# lists every address.
 are_listed=no
 list_addresses() {
   local when=0 host address file=/horovod/generated/listed

@@ -79,7 +79,7 @@ post_events() {
         fi
         false
         ;;
-      # A limit of requests, or no answer.
+      # No answer, too many requests, or an error of the server: the event is posted again later.
       000 | 429 | 5*) false ;;
       404) return ;;
       *) denials=0 ;;

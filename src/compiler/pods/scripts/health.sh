@@ -3,7 +3,8 @@
 # Whether the hosts of the next attempt are checked.
 is_checked() { ((attempts)) || [[ -n $health_always$is_successor ]]; }
 
-# ask_health HOST...: prints the faults that check.sh finds on the hosts. Each of them also connects to the workers before and after it.
+# ask_health HOST...: prints the faults that check.sh finds on the hosts. Each host also connects to the worker before it and to the
+# worker after it.
 ask_health() {
   local host index ring=()
   local -A place=()

@@ -280,8 +280,18 @@ fn jobs_of_an_array_keep_their_index() {
 #[test]
 fn the_output_is_followed_where_it_is() {
     let output = |args: Json| super::output(&plan(&json!({"slurm": {"args": args}})).spec);
-    assert_eq!(output(json!([])), "slurm-JOBID.out");
-    assert_eq!(output(json!(["--output=logs/%x-%j.log", "--mail-type=END"])), "logs/mnist-JOBID.log");
+    let job = "output: in the name of its file, JOBID is the number that sbatch prints";
+    let array = format!("{job}, and INDEX is the index in the array");
+    let cases = [
+        (json!([]), "slurm-JOBID.out", Some(job)),
+        (json!(["--output=logs/%x-%j.log", "--mail-type=END"]), "logs/mnist-JOBID.log", Some(job)),
+        (json!(["--array=0-3"]), "slurm-JOBID_INDEX.out", Some(&array)),
+        (json!(["--array=0-3", "--output=a-%A_%a.out"]), "a-JOBID_INDEX.out", Some(&array)),
+        (json!(["--output=log"]), "log", None),
+    ];
+    for (args, file, note) in cases {
+        assert_eq!(output(args), (file.to_owned(), note.map(str::to_owned)));
+    }
 }
 
 /// One script of each kind.

@@ -1,4 +1,34 @@
-//! The environment variables that NCCL and Horovod read.
+//! The environment variables that NCCL and Horovod read. See [`number_of_word`].
+
+/// A library that reads variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Library {
+    Nccl,
+    Horovod,
+}
+
+/// The switches of Horovod that it reads as numbers.
+const HOROVOD_SWITCHES: &[&str] = &[
+    "HOROVOD_AUTOTUNE",
+    "HOROVOD_HIERARCHICAL_ALLGATHER",
+    "HOROVOD_HIERARCHICAL_ALLREDUCE",
+    "HOROVOD_STALL_CHECK_DISABLE",
+    "HOROVOD_TIMELINE_MARK_CYCLES",
+];
+
+/// The number to write instead of a word such as `true` or `no`, and the library that reads it. `None` if the value is
+/// no such word, or if no library reads the variable as a number.
+pub fn number_of_word(name: &str, value: &str) -> Option<(Library, &'static str)> {
+    let number = match value.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" | "y" => "1",
+        "false" | "no" | "off" | "n" => "0",
+        _ => return None,
+    };
+    if NCCL.contains(&name) && !NCCL_OF_PYTORCH.contains(&name) {
+        return Some((Library::Nccl, number));
+    }
+    HOROVOD_SWITCHES.contains(&name).then_some((Library::Horovod, number))
+}
 
 /// The variables of NCCL up to version 2.28.
 pub const NCCL: &[&str] = &[
