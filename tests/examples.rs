@@ -34,6 +34,45 @@ const HEAD: &str = "\
 # The text of most of these scripts is in ../smallest/objects.yaml; ../scripts.sha256 has the digest of each.
 ";
 
+/// What the script that compares two binaries prints for one example, and whether it found no difference.
+#[cfg(unix)]
+fn compared_with(new: &Path) -> (bool, String) {
+    let script = path("tests/compare/objects.py");
+    let binary = env!("CARGO_BIN_EXE_khorovod");
+    let output = std::process::Command::new("python3")
+        .arg("-B")
+        .args([&script, Path::new(binary), new, &path("examples/smallest/job.yaml")])
+        .output()
+        .expect("python3");
+    (output.status.success(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn the_script_that_compares_binaries_finds_each_difference() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let binary = env!("CARGO_BIN_EXE_khorovod");
+    assert_eq!(compared_with(Path::new(binary)), (true, "6 renderings compared, 0 differences\n".to_owned()));
+    // A binary that renders another number of retries, and refuses the target volcano.
+    let folder = tempfile::tempdir().unwrap();
+    let changed = folder.path().join("khorovod");
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *volcano*) echo 'error[target-cannot]: no' >&2; exit 1 ;; esac\n\
+         exec \"{binary}\" \"$@\" | sed 's/\"backoffLimit\": [0-9]*/\"backoffLimit\": 7/'\n"
+    );
+    fs::write(&changed, script).unwrap();
+    fs::set_permissions(&changed, fs::Permissions::from_mode(0o755)).unwrap();
+    let (is_same, text) = compared_with(&changed);
+    assert!(!is_same, "{text}");
+    for line in [
+        "mpijob: MPIJob/JOB-RUN spec runPolicy backoffLimit: 0 → 7 (smallest)",
+        "volcano: is refused now: target-cannot (smallest)",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+}
+
 /// A path in the repository.
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
