@@ -2,7 +2,7 @@
 //! Job that launches, and then stops the other Jobs, so the launcher needs no permission to do so.
 
 use super::refusal::{
-    refuse_growth, refuse_keep_workers, refuse_native_gang, refuse_spares, refuse_worker_claims, report,
+    Refusal, refuse_growth, refuse_keep_workers, refuse_native_gang, refuse_spares, refuse_worker_claims, report,
 };
 use super::{Target, refusal};
 use crate::job::Case;
@@ -20,8 +20,8 @@ use crate::pods::File;
 #[derive(Debug)]
 pub struct JobSet;
 
-static FACTS: Facts = Facts {
-    name: "jobset",
+/// The facts of each target whose pods belong to the Jobs of a JobSet.
+pub const COMMON: Facts = Facts {
     uses_jobs: true,
     // The JobSet controller appends an index to the name of each Job, and each Job appends an index to the names of its
     // pods.
@@ -29,9 +29,14 @@ static FACTS: Facts = Facts {
     launcher_suffix: "-0-0",
     // The Jobs are created from a template, which cannot change.
     immutable_fields: &["lifecycle.retries", "lifecycle.deadline"],
+    longest_suffix,
+    ..Facts::COMMON
+};
+
+static FACTS: Facts = Facts {
+    name: "jobset",
     api_group: "jobset.x-k8s.io",
     workload_kinds: &[("JobSet", &["suspend", "ttlSecondsAfterFinished"])],
-    longest_suffix,
     exceptions: &[
         SLURM_SECTION,
         refusal::WORKER_CLAIMS,
@@ -42,11 +47,22 @@ static FACTS: Facts = Facts {
         refusal::RANK_ORDER,
         refusal::LOST_TIMEOUT,
     ],
-    ..Facts::COMMON
+    ..COMMON
 };
 
+/// Refuses the fields that a JobSet does not support. `target` is the object that users apply, such as `a JobSet`.
+pub fn refusals(case: &Case<'_>, target: &str) -> Vec<Refusal> {
+    vec![
+        refuse_worker_claims(case, target),
+        refuse_keep_workers(case, target),
+        refuse_spares(case, target),
+        refuse_growth(case, target),
+        refuse_native_gang(case, target),
+    ]
+}
+
 /// The length of the longest suffix that pod names get. A pod is named after its Job, which is named after the JobSet.
-pub fn longest_suffix(parts: &NameParts) -> usize {
+fn longest_suffix(parts: &NameParts) -> usize {
     (parts.worker + "-0-".len() + parts.digits + JOB_POD).max(parts.launcher + "-0-0".len() + JOB_POD)
 }
 
@@ -56,16 +72,7 @@ impl Target for JobSet {
     }
 
     fn refuse(&self, case: &Case<'_>, problems: &mut Vec<Problem>) {
-        report(
-            vec![
-                refuse_worker_claims(case, "a JobSet"),
-                refuse_keep_workers(case, "a JobSet"),
-                refuse_spares(case, "a JobSet"),
-                refuse_growth(case, "a JobSet"),
-                refuse_native_gang(case, "a JobSet"),
-            ],
-            problems,
-        );
+        report(refusals(case, "a JobSet"), problems);
     }
 
     fn describe(&self, plan: &Plan) -> Description {

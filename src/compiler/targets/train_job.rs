@@ -5,9 +5,7 @@
 //! find the training pod of a TrainJob by a label and a container name. If one TrainJob lacks them, the SDK fails for all
 //! TrainJobs of the namespace. So [`mark_as_trainer`] sets both on the pod that launches.
 
-use super::refusal::{
-    refuse_growth, refuse_keep_workers, refuse_native_gang, refuse_spares, refuse_worker_claims, report,
-};
+use super::refusal::report;
 use super::{Target, refusal};
 use crate::job::target::{Exception, Facts, SLURM_SECTION};
 use crate::job::{Case, field, key};
@@ -27,16 +25,10 @@ pub struct TrainJob;
 
 static FACTS: Facts = Facts {
     name: "trainjob",
-    uses_jobs: true,
     // Kubeflow's programs find the training pods and their logs by this name.
     index_role: "node",
-    group_suffix: "-0",
-    launcher_suffix: "-0-0",
-    // The Jobs are created from a template, which cannot change.
-    immutable_fields: &["lifecycle.retries", "lifecycle.deadline"],
     api_group: "trainer.kubeflow.org",
     workload_kinds: &[("TrainingRuntime", &[]), ("TrainJob", &["suspend"])],
-    longest_suffix: job_set::longest_suffix,
     exceptions: &[
         SLURM_SECTION,
         refusal::WORKER_CLAIMS,
@@ -48,7 +40,7 @@ static FACTS: Facts = Facts {
         refusal::LOST_TIMEOUT,
         Exception::refused("lifecycle.ttlAfterFinished", ""),
     ],
-    ..Facts::COMMON
+    ..job_set::COMMON
 };
 
 impl Target for TrainJob {
@@ -63,17 +55,7 @@ impl Target for TrainJob {
             "a TrainJob remains until you delete it, so `lifecycle.ttlAfterFinished` cannot be set".to_owned(),
             "remove it, or render to `jobset`",
         );
-        report(
-            vec![
-                refuse_worker_claims(case, "a TrainJob"),
-                refuse_keep_workers(case, "a TrainJob"),
-                refuse_spares(case, "a TrainJob"),
-                refuse_growth(case, "a TrainJob"),
-                refuse_native_gang(case, "a TrainJob"),
-                refuse_ttl,
-            ],
-            problems,
-        );
+        report([job_set::refusals(case, "a TrainJob"), vec![refuse_ttl]].concat(), problems);
     }
 
     fn describe(&self, plan: &Plan) -> Description {
