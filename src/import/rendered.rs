@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use super::codes::BAD_VALUE;
 use super::context::text;
+use super::new_job;
 use super::{Field, Imported, Options, Verdict};
 use khorovod_compiler::kubernetes::meta::{RUN, SPEC, SPEC_OMITTED};
 use khorovod_compiler::problem::{Problem, Problems, Span};
@@ -106,7 +107,7 @@ pub fn import(texts: &[Text], options: &Options) -> Option<Result<Imported, Prob
         document["spec"]["image"] = image.clone().into();
     }
     let job = format!("# From objects that khorovod rendered, by khorovod import.\n{}", written(&document));
-    Some(super::check(&super::new_name(texts), &job).map(|warnings| Imported {
+    Some(new_job::check(&new_job::name(texts), &job).map(|warnings| Imported {
         job,
         secrets: String::new(),
         fields: rows,
@@ -140,7 +141,7 @@ fn rows(texts: &[Text], objects: &[Object], job: &str) -> Vec<Field> {
         to: Vec::new(),
         note: note.to_owned(),
     };
-    // If the job has errors, there are no changes; `super::check` reports the errors.
+    // If the job has errors, there are no changes; `new_job::check` reports the errors.
     let changes = pipeline::changes(&old, &new, &inputs).unwrap_or_default();
     let mut lost: Vec<String> = Vec::new();
     for change in changes {

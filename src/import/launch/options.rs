@@ -213,3 +213,50 @@ fn seconds(values: &[&str]) -> Option<Json> {
     let seconds: u32 = values.first()?.parse().ok()?;
     Some(json!(format!("{seconds}s")))
 }
+
+#[cfg(test)]
+mod tests {
+    use khorovod_compiler::{Inputs, Keys, Text, pipeline};
+
+    use super::*;
+    use crate::option_table::names;
+
+    /// Whether `launcher.args` may not contain an option.
+    fn is_refused(launcher: &str, option: &str) -> bool {
+        let text = format!(
+            "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {{name: a}}\nspec:\n  image: a:1\n  command: [x]\n  \
+             workers: {{replicas: 2}}\n  launcher: {{{launcher}, args: [\"{option}\", \"1\"]}}\n"
+        );
+        let text = Text { name: "job.yaml".to_owned(), text };
+        let found = pipeline::check(&text, &Inputs { keys: Keys::Masked, ..Inputs::default() });
+        found.list.iter().any(|problem| ["ranks-in-args", "launcher-option"].contains(&problem.code.name))
+    }
+
+    #[test]
+    fn specs_may_not_contain_the_options_for_ranks_and_hosts() {
+        let mut missing = Vec::new();
+        for (kind, table) in
+            [("mpirun", MPIRUN), ("horovodrun", HOROVODRUN), ("torchrun", TORCHRUN), ("deepspeed", DEEPSPEED)]
+        {
+            let is_own = |meaning: &Meaning| match meaning {
+                Ranks | MinRanks | MaxRanks | PerHost | Hosts | HostNames | Discovery => true,
+                Ours(reason) => *reason == BY_WORKERS,
+                _ => false,
+            };
+            for name in table.iter().filter(|(.., meaning)| is_own(meaning)).flat_map(names) {
+                let (launchers, spellings) = match kind {
+                    "mpirun" => (
+                        ["openmpi", "intelmpi", "mpich"].map(|mpi| format!("kind: mpirun, mpi: {mpi}")).to_vec(),
+                        vec![format!("-{name}"), format!("--{name}")],
+                    ),
+                    _ => (vec![format!("kind: {kind}")], vec![name.to_owned(), name.replace("m-", "m_")]),
+                };
+                let mut all = launchers.iter().flat_map(|one| spellings.iter().map(move |option| (one, option)));
+                if !all.any(|(launcher, option)| is_refused(launcher, option)) {
+                    missing.push(format!("{kind} {name}"));
+                }
+            }
+        }
+        assert!(missing.is_empty(), "these options have no rule: {missing:?}");
+    }
+}
