@@ -204,9 +204,10 @@ fn fields(root: &Json, name: &str, prefix: &str, page: &mut String) {
         };
         let path = format!("{prefix}{key}");
         let (mut meaning, limits, is_cut) = meaning(&text);
-        let words: Vec<&str> = field["enum"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
-        let about: Vec<&str> =
-            field["markdownEnumDescriptions"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+        // The words of the field, or of the items of a list.
+        let of_words = if field["items"]["enum"].is_array() { &field["items"] } else { field };
+        let list = |key: &str| of_words[key].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+        let (words, about): (Vec<&str>, Vec<&str>) = (list("enum"), list("markdownEnumDescriptions"));
         if words.len() > 8 || words.len() == 1 && is_required {
             let _ =
                 write!(meaning, ": {}", words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "));
@@ -325,7 +326,8 @@ fn the_page_has_everything() {
          The pages [Fields](fields.md), [Commands](commands.md), [Exit codes, JSON and environment variables](reference.md) and\n\
          [Problems](problems.md) have the whole text, and so has `khorovod explain NAME`.\n\n\
          ## Fields of a spec\n\n\
-         - `[]` is an item of a list, and `NAME` a name of your own.\n\
+         - `[]` is an item of a list, and `NAME` a name of your own. In commands, `JOB` is the name of the job and `RUN` the name of its\n  \
+           run, which `khorovod plan` prints.\n\
          - A duration has a unit: `90s`, `10m`, `1h30m`, `7d`. A quantity is a number as in Kubernetes: `32` or `500m` CPUs, `64Gi` of\n  \
            memory. A word is one of the words that the row lists.\n\
          - Without a field whose default is `–`, khorovod sets nothing.\n\

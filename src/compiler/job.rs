@@ -87,6 +87,11 @@ pub fn fields(each: &mut dyn FnMut(&str, &'static str)) {
 }
 
 /// The JSON Schema of a TrainingJob.
+///
+/// ```
+/// let schema = khorovod_compiler::schema();
+/// assert_eq!(schema["$defs"]["Workers"]["properties"]["gpus"]["default"], 0);
+/// ```
 pub fn schema() -> Json {
     schema_of::<TrainingJob>(
         concat!(env!("CARGO_PKG_HOMEPAGE"), "/schema/training-job.v1alpha1.schema.json"),
@@ -96,6 +101,11 @@ pub fn schema() -> Json {
 }
 
 /// The JSON Schema of [expectations].
+///
+/// ```
+/// let schema = khorovod_compiler::expectations_schema();
+/// assert_eq!(schema["$defs"]["Expectations"]["properties"]["kind"]["enum"][0], "Expectations");
+/// ```
 pub fn expectations_schema() -> Json {
     schema_of::<expectations::Expectations>(
         concat!(env!("CARGO_PKG_HOMEPAGE"), "/schema/expectations.v1alpha1.schema.json"),

@@ -126,6 +126,22 @@ pub fn render(text: &Text, inputs: &Inputs) -> Result<Rendered, Problems> {
 
 /// Like [`render`], but passes the output to `write` in parts, so that it is not kept in memory. `write` is called only after
 /// everything has been checked. Returns the warnings.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// use khorovod::{Inputs, Keys, Text, render_to};
+///
+/// let spec = "
+/// apiVersion: khorovod.dev/v1alpha1
+/// kind: TrainingJob
+/// metadata: {name: mnist}
+/// spec: {image: 'a:1', command: [python, train.py], workers: {replicas: 2}}
+/// ";
+/// let text = Text { name: "job.yaml".to_owned(), text: spec.to_owned() };
+/// let mut bytes = 0;
+/// let warnings = render_to(&text, &Inputs { keys: Keys::LeftOut, ..Inputs::default() }, &mut |part| bytes += part.len());
+/// assert!(!warnings.unwrap().any_error() && bytes > 10_000);
+/// ```
 pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&[u8])) -> Result<Problems, Problems> {
     let mut stream = Stream::new(inputs);
     let mut jobs = stream.jobs(text);

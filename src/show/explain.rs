@@ -86,6 +86,14 @@ const COMMANDS: &[(&str, &str)] = &[
 ];
 
 /// Explains a topic: a problem code, the path of a field, a value of a field, or an exit code. An error lists similar topics.
+///
+/// ```
+/// use khorovod::show::explain;
+///
+/// let text = explain("workers.gpus").unwrap();
+/// assert!(text.starts_with("spec.workers.gpus"));
+/// assert!(explain("workers.gpu").unwrap_err().contains("workers.gpus"));
+/// ```
 pub fn explain(topic: &str) -> Result<String, String> {
     if let Some(code) = crate::codes().find(|code| code.name == topic) {
         let severity = code.severity.word();

@@ -566,7 +566,7 @@ fn topology(plan: &Plan) -> Vec<String> {
     let Some(Topology { required, preferred, slices, .. }) = &plan.spec.placement.topology else { return Vec::new() };
     let by = match plan.spec.placer() {
         Placer::Kueue => "Kueue places them, by annotations of the pods",
-        Placer::VolcanoJob => "Volcano places them, by the networkTopology of its Job",
+        Placer::VolcanoJob => "Volcano places them, by fields of its Job",
         Placer::VolcanoGroup => "Volcano places them, by the networkTopology of the PodGroup",
         Placer::Native => "the scheduler of Kubernetes places them, by the PodGroup",
         Placer::Affinity => "an affinity of the pods places them",
@@ -576,7 +576,12 @@ fn topology(plan: &Plan) -> Vec<String> {
         false => format!("one {} (nodes with the same label {})", level.name, level.label),
     };
     let required = required.as_ref().map(|one| format!("all workers run in {}, or do not start", level(one)));
-    let preferred = preferred.as_ref().map(|one| format!("all workers run in {}, if possible", level(one)));
+    let preferred = preferred.as_ref().map(|one| match plan.spec.placer() {
+        Placer::VolcanoJob | Placer::VolcanoGroup => {
+            format!("all workers run as close together as possible, whatever level is named ({})", one.name)
+        }
+        _ => format!("all workers run in {}, if possible", level(one)),
+    });
     let slices = slices.as_ref().map(|Slices { size, required }| {
         format!("each {size} workers run in {}, or do not start", level(required))
     });

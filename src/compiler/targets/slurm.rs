@@ -47,6 +47,10 @@ impl Target for Slurm {
         let script = Script::new(plan);
         let (program, command) = script.launch();
         let (file, words_in_name) = output(&plan.spec);
+        let hostfile = program
+            .iter()
+            .any(|word| word.contains(HOSTFILE))
+            .then(|| "command: HOSTFILE is a file with the names of the nodes, which the script writes".to_owned());
         let alone =
             (script.starter == Starter::Rank).then_some("the script starts the only rank itself, without mpirun");
         let held = plan.spec.scheduling.suspend.then_some("held: the job starts after `scontrol release`");
@@ -83,6 +87,7 @@ impl Target for Slurm {
                     .map(str::to_owned)
                     .chain(restarts)
                     .chain(words_in_name)
+                    .chain(hostfile)
                     .collect(),
             }),
             ..Description::default()
