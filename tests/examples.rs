@@ -34,7 +34,7 @@ const HEAD: &str = "\
 # The text of most of these scripts is in ../smallest/objects.yaml; ../scripts.sha256 has the digest of each.
 ";
 
-/// What the script that compares two binaries prints for one example, and whether it found no difference.
+/// Compares this binary with another one for one example. Returns whether they render the same, and the output of the script.
 #[cfg(unix)]
 fn compared_with(new: &Path) -> (bool, String) {
     let script = path("tests/compare/objects.py");

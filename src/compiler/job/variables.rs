@@ -16,8 +16,8 @@ const HOROVOD_SWITCHES: &[&str] = &[
     "HOROVOD_TIMELINE_MARK_CYCLES",
 ];
 
-/// The number to write instead of a word such as `true` or `no`, and the library that reads it. `None` if the value is
-/// no such word, or if no library reads the variable as a number.
+/// The number to write instead of a word such as `true` or `no`, and the library that reads it. `None` for
+/// any other value, and for a variable that no library reads as a number.
 pub fn number_of_word(name: &str, value: &str) -> Option<(Library, &'static str)> {
     let number = match value.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "y" => "1",

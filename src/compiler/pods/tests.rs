@@ -177,10 +177,7 @@ fn shared_variables_have_an_owner() {
     assert!(shared.len() > 22, "{:?}", shared.keys());
     for (name, text) in shared {
         for (variable, allowed) in variables.iter().zip(&allowed) {
-            assert!(
-                allowed.contains(&name) || !sets(text, variable),
-                "{name} sets {variable}: name it in README.md"
-            );
+            assert!(allowed.contains(&name) || !sets(text, variable), "{name} sets {variable}: name it in README.md");
         }
     }
 }

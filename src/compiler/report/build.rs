@@ -519,11 +519,11 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object], pods: u32) 
         };
         let mut note = format!("gang: {} schedules {members}", gang.by);
         if spec.scheduling.gang == Some(GangKind::Native) {
-                let (version, gates) = spec.scheduling.native_gang();
-                let topology = match spec.placer() {
-                    Placer::Native => ",TopologyAwareWorkloadScheduling=true",
-                    _ => "",
-                };
+            let (version, gates) = spec.scheduling.native_gang();
+            let topology = match spec.placer() {
+                Placer::Native => ",TopologyAwareWorkloadScheduling=true",
+                _ => "",
+            };
             let _ = write!(
                 note,
                 "; its API server needs --runtime-config={version}=true, and its API server and scheduler --feature-gates={gates}{topology}"
@@ -582,9 +582,9 @@ fn topology(plan: &Plan) -> Vec<String> {
         }
         _ => format!("all workers run in {}, if possible", level(one)),
     });
-    let slices = slices.as_ref().map(|Slices { size, required }| {
-        format!("each {size} workers run in {}, or do not start", level(required))
-    });
+    let slices = slices
+        .as_ref()
+        .map(|Slices { size, required }| format!("each {size} workers run in {}, or do not start", level(required)));
     required.into_iter().chain(preferred).chain(slices).map(|text| format!("topology: {text}; {by}")).collect()
 }
 

@@ -210,7 +210,11 @@ fn boolean_word(node: &Node, path: &str) -> Option<Problem> {
         Library::Horovod => "Horovod",
     };
     let message = format!("`{path}`: {library} reads a number, and `{word}` without quotes is a boolean");
-    Some(Problem::new(code, node.span, message).hint(format!("write `\"{number}\"`")).fix(node.span, format!("\"{number}\"")))
+    Some(
+        Problem::new(code, node.span, message)
+            .hint(format!("write `\"{number}\"`"))
+            .fix(node.span, format!("\"{number}\"")),
+    )
 }
 
 /// The value of a variable: a text, or a reference to the place of the text.
