@@ -268,16 +268,16 @@ fn own_options(kind: LauncherKind, mpi: Mpi) -> (&'static str, &'static str) {
             "--hostfile -hostfile --machinefile -machinefile -H --host -host --default-hostfile -default-hostfile",
         ),
         (LauncherKind::Mpirun, _) => (
-            "-np -n -ppn -perhost",
+            "-np -n -ppn -perhost -ranks-per-proc",
             "-f -hostfile -machinefile -machine -hosts -host -launcher -bootstrap -bootstrap-exec -launcher-exec",
         ),
         (LauncherKind::Horovodrun, _) => (
-            "-np --num-proc --min-np --min-num-proc --max-np --max-num-proc --slots-per-host",
+            "-np -n --num-proc --min-np --min-num-proc --max-np --max-num-proc --slots-per-host --slots",
             "-H --hosts -hostfile --hostfile -p --ssh-port -i --ssh-identity-file --host-discovery-script \
              --elastic-timeout --reset-limit --blacklist-cooldown-range",
         ),
         (LauncherKind::Torchrun, _) => (
-            "--nproc-per-node --nproc_per_node --nnodes",
+            "--nproc-per-node --nproc_per_node --nnodes --nnode",
             "--node-rank --node_rank --rdzv-backend --rdzv_backend --rdzv-endpoint --rdzv_endpoint --rdzv-id \
              --rdzv_id --master-addr --master_addr --master-port --master_port --max-restarts --max_restarts \
              --standalone",
@@ -294,12 +294,12 @@ fn own_options(kind: LauncherKind, mpi: Mpi) -> (&'static str, &'static str) {
 fn own_count(option: &str, case: &Case<'_>, np: u64) -> (u64, String) {
     let groups = &case.spec.groups;
     match option {
-        "--nnodes" | "--num_nodes" => {
+        "--nnodes" | "--nnode" | "--num_nodes" => {
             let workers = groups.iter().map(|group| u64::from(group.replicas)).sum();
             (workers, format!("the job has {workers} workers"))
         }
-        "--nproc-per-node" | "--nproc_per_node" | "--num_gpus" | "--slots-per-host" | "-ppn" | "-perhost" | "-N"
-        | "-npernode" | "--npernode" => {
+        "--nproc-per-node" | "--nproc_per_node" | "--num_gpus" | "--slots-per-host" | "--slots" | "-ppn" | "-perhost"
+        | "-ranks-per-proc" | "-N" | "-npernode" | "--npernode" => {
             let slots = groups.first().map_or(0, |group| u64::from(group.slots));
             (slots, format!("each worker has {slots} ranks"))
         }
