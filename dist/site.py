@@ -36,7 +36,7 @@ IMAGE = ROOT / "book/social.png"
 # Pages without content of their own: the page for missing files, and the table of contents that mdBook frames.
 UNLISTED = {"404.html", "toc.html"}
 STYLE = (
-    "<style>body { font: 16px/1.6 sans-serif; margin: 2em auto; padding: 0 1em; max-width: 60em; overflow-wrap: anywhere; color-scheme: light dark } "
+    "<style>:root { color-scheme: light dark } body { font: 16px/1.6 sans-serif; margin: 2em auto; padding: 0 1em; max-width: 60em; overflow-wrap: anywhere } "
     "td { padding-right: 2em }</style>"
 )
 
@@ -207,7 +207,7 @@ class Site:
         text = text.replace("</title>", "</title>\n" + "\n".join(tags), 1)
         up = "../" * path.as_posix().count("/")
         shown = version or self.newest.version
-        link = f'<a href="{up}versions.html" title="Other versions" style="padding: 0 1rem; width: auto">v{shown}</a>'
+        link = f'<a href="{up}versions.html" title="Other versions" style="padding: 0 1rem; line-height: var(--menu-bar-height); color: var(--fg)">v{shown}</a>'
         text = text.replace('<div class="right-buttons">', f'<div class="right-buttons">\n{link}', 1)
         if version and version != self.newest.version:
             note = f'<p role="note">This page describes khorovod {version}. <a href="{up}{newest}">Read the newest version.</a></p>'

@@ -51,7 +51,10 @@ class Block:
 
 
 def pages():
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("charts/*/README.md"))]
+    """Returns the pages of the repository; the README and the docs come first."""
+    first = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-coz", "--exclude-standard", "*.md"], check=True, capture_output=True, text=True)
+    return list(dict.fromkeys([*first, *(ROOT / name for name in sorted(listed.stdout.split("\0")) if (ROOT / name).is_file() and name)]))
 
 
 def blocks(page):

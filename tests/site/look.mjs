@@ -78,11 +78,16 @@ for (const name of PAGES) {
   check(bytes < MOST, `${name}: loads too much`, bytes);
   const headings = await page.locator("main h1").count();
   check(name.startsWith("web/") || headings === 1, `${name}: one heading of the first level in its text`, headings);
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => axe.run({ exclude: [["iframe"]] }));
-  const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
-  for (const { id, nodes } of serious) check(false, `${name}: axe ${id}`, nodes.slice(0, 3).map(({ target }) => target.join(" ")).join(", "));
-  count += 1;
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    // The book chooses its theme while it loads.
+    await page.reload({ waitUntil: "networkidle" });
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => axe.run({ exclude: [["iframe"]] }));
+    const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
+    const places = (nodes) => nodes.slice(0, 3).map(({ target }) => target.join(" ")).join(", ");
+    check(serious.length === 0, `${name}: axe, ${colorScheme}`, serious.map(({ id, nodes }) => `${id} ${places(nodes)}`).join("; "));
+  }
   const image = await page.locator('meta[property="og:image"]').getAttribute("content");
   const answer = await page.request.get(image.replace(`${homepage}/`, address));
   check(answer.status() === 200, `${name}: the image for social networks`, image);
