@@ -9,6 +9,7 @@ Each shell block is run by a test, or has a reason why not: tests/blocks/blocks.
 Each command of tests/migration/NAME.txt has a row in the table "What you typed" of docs/from-NAME.md.
 `PATH::NAME` in a page names a test, or a function of a test: the file must contain it.
 docs/threat-model.md lists the permissions of the pods' token, as the examples are rendered.
+The Role in docs/teams.md lets users create each kind of object that an example renders.
 docs/supply-chain.md has a reason for each direct dependency, and only for those.
 Each page of docs/ has the sections that its kind needs: KINDS.
 The address of the project is in Cargo.toml only.
@@ -164,6 +165,28 @@ def token_permissions():
     yield from (f"docs/threat-model.md lists a permission that no example has: {' '.join(row)}" for row in sorted(listed - rendered))
 
 
+# Objects that belong to no namespace.
+CLUSTER_WIDE = {"persistentvolumes", "clusterroles", "clusterrolebindings"}
+
+
+def role_of_users():
+    """Kinds that examples render, but that the Role of docs/teams.md does not let a user create."""
+    page = (ROOT / "docs/teams.md").read_text()
+    allowed = set()
+    for groups, resources, verbs in re.findall(r"^- \{apiGroups: \[(.*)\], resources: \[(.*)\], verbs: \[(.*)\]\}$", page, re.M):
+        if {"create", "patch", "delete"} <= set(verbs.split(", ")):
+            allowed |= {(group.strip('"'), resource) for group in groups.split(", ") for resource in resources.split(", ")}
+    rendered = set()
+    for path in ROOT.glob("examples/*/objects.yaml"):
+        for version, kind in re.findall(r"^apiVersion: (\S+)\nkind: (\S+)$", path.read_text(), re.M):
+            plural = re.sub("y$", "ie", kind.lower()) + "s"
+            rendered.add((version.rpartition("/")[0], plural))
+    needed = {(group, resource) for group, resource in rendered if resource not in CLUSTER_WIDE}
+    yield from (f"docs/teams.md: the Role does not let users create {resource} of {group or 'v1'}" for group, resource in sorted(needed - allowed))
+    if len(needed) < 10:
+        yield f"docs/teams.md: the examples have only {len(needed)} kinds of objects"
+
+
 def uncommented(path):
     """A file's text after its first comments; None if the file does not exist."""
     return re.sub(r"\A(#(?!!).*\n)+", "", path.read_text()) if path.exists() else None
@@ -197,7 +220,7 @@ def main():
     looks = (broken_links, stale_blocks, missing_tests)
     wrong = [f"{page.relative_to(ROOT)}: {why}" for page in pages for look in looks for why in look(page)]
     wrong += [f"{page.relative_to(ROOT)}: {why}" for page in shell_pages() for why in unmarked(page)]
-    wrong += [*unexplained(), *token_permissions(), *missing_commands()]
+    wrong += [*unexplained(), *token_permissions(), *role_of_users(), *missing_commands()]
     # mdBook's table of contents is a list of links.
     guides = {page.stem: page for page in sorted(ROOT.glob("docs/*.md")) if page.stem != "SUMMARY"}
     wrong += [f"docs/{name}.md: {why}" for name, page in guides.items() for why in missing_sections(name, page.read_text())]

@@ -31,7 +31,7 @@ for epoch in range(first, 5):
         loss = nn.functional.mse_loss(model(batch.to(device)), target.to(device))
         loss.backward()
         optimizer.step()
-    print(f"epoch {epoch}: loss {loss.item():.6f}", flush=True)
+    print(f"epoch {epoch + 1}/5: loss {loss.item():.6f}", flush=True)
     saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
     torch.save(saved, checkpoint.with_suffix(".new"))
     checkpoint.with_suffix(".new").rename(checkpoint)

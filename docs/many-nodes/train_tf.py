@@ -24,4 +24,4 @@ def train_step(batch, target):
 for epoch in range(5):
     for batch, target in data:
         loss = train_step(batch, target)
-    print(f"epoch {epoch}: loss {float(loss):.6f}", flush=True)
+    print(f"epoch {epoch + 1}/5: loss {float(loss):.6f}", flush=True)

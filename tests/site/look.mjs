@@ -63,6 +63,7 @@ const check = (is, text, found = "") => {
 for (const name of PAGES) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, bypassCSP: true });
   const page = await context.newPage();
+  page.setDefaultNavigationTimeout(120_000);
   const complaints = [];
   let bytes = 0;
   page.on("pageerror", (error) => complaints.push(String(error)));
@@ -79,9 +80,11 @@ for (const name of PAGES) {
   const headings = await page.locator("main h1").count();
   check(name.startsWith("web/") || headings === 1, `${name}: one heading of the first level in its text`, headings);
   for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme });
-    // The book chooses its theme while it loads.
-    await page.reload({ waitUntil: "networkidle" });
+    if (colorScheme === "dark") {
+      await page.emulateMedia({ colorScheme });
+      // The book chooses its theme while it loads.
+      await page.reload({ waitUntil: "load" });
+    }
     await page.evaluate(axe);
     const { violations } = await page.evaluate(() => axe.run({ exclude: [["iframe"]] }));
     const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));

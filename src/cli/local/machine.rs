@@ -4,10 +4,11 @@ use std::env;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::pods::Job;
 use crate::cli::environment;
-use crate::cli::program::{Answer, output_of};
+use crate::cli::program::{Answer, output_within};
 
 /// The folders of programs for administrators, which are not in the PATH of every user.
 const SYSTEM: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
@@ -44,7 +45,8 @@ fn namespaces() -> Result<(), String> {
     let script = "mount -t tmpfs x /tmp && exec unshare --user --map-user=65532 --map-group=65532 true";
     let outer = "--user --map-root-user --mount --pid --fork --kill-child --mount-proc /bin/sh -c";
     let args: Vec<&str> = outer.split(' ').chain([script]).collect();
-    let why = match output_of("unshare", &args) {
+    // A machine on which other work runs needs some time to create them.
+    let why = match output_within("unshare", &args, Duration::from_secs(60)) {
         Answer::Output(_) => return Ok(()),
         Answer::Failed(why) => why,
         Answer::Missing => "it is not in PATH".to_owned(),
@@ -54,7 +56,9 @@ fn namespaces() -> Result<(), String> {
     }
     let setting = |name: &str| fs::read_to_string(format!("/proc/sys/{name}")).map(|text| text.trim().to_owned());
     let is = |name: &str, value: &str| setting(name).is_ok_and(|found| found == value);
-    let fix = if why.contains("unrecognized option") {
+    let fix = if why.contains("did not end") {
+        "the machine may be busy; try again"
+    } else if why.contains("unrecognized option") {
         "util-linux 2.36 or newer is needed"
     } else if is("user/max_user_namespaces", "0") {
         "run: sudo sysctl -w user.max_user_namespaces=10000"
