@@ -208,6 +208,7 @@ test("an open object is printed whole, dark on white", async () => {
     return [getComputedStyle(document.body).backgroundColor, yaml.scrollHeight - yaml.clientHeight];
   });
   same([ground, cut], ["rgb(246, 248, 250)", 0], "the ground, and what is cut off");
+  check(await page.locator(".tree .root button").isVisible(), "the name of the job is not printed");
   await page.screenshot({ path: join(out, "paper-objects.png"), fullPage: true });
   await server.close();
 });

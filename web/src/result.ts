@@ -17,7 +17,7 @@ export type View = (typeof VIEWS)[number];
 /** How long the spec has errors until the result is marked as an earlier one, in ms. */
 const STALE_AFTER = 700;
 
-/** The things that the result needs from the page. */
+/** The parts of the page that the result uses. */
 interface Context {
   /** The compiler, once it is loaded. */
   compiler: () => Compiler | undefined;

@@ -1,4 +1,4 @@
-// The things that a user can start from: the list of examples and drafts in the header, and the cards of an empty page.
+// Offers what a user can start from: the list of examples and drafts in the header, and the cards of an empty page.
 import { byId, h, markup } from "./dom";
 import { type Drafts, titleOf } from "./drafts";
 import { type Example, summaryOf } from "./examples";
