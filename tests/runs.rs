@@ -212,6 +212,7 @@ const EDITS: &[&[&str]] = &[
     &["security.networkPolicy=false"],
     &["security.egress=noMetadata"],
     &["security.egress=private"],
+    &["security={egress: listed, egressTo: [{ipBlock: {cidr: 10.0.0.1/32}}]}"],
     &["security.apiAccess=false"],
     &["security.serviceAccountName=other"],
     &["security.readOnlyRootFilesystem=false"],

@@ -40,14 +40,15 @@ def sources(rule, namespace, pods, family):
     return [f"{family} saddr {{ {', '.join(sorted(found))} }} "] if found else []
 
 
-def destinations(rule, pods, family):
+def destinations(rule, namespace, pods, family):
     """The nftables matches for a rule's destinations."""
     if not rule.get("to"):
         return [""]
     matches = []
     for peer in rule["to"]:
-        if peer == {"namespaceSelector": {}}:
-            found = {address(p, family) for p in pods} - {None}
+        if peer == {"namespaceSelector": {}} or set(peer) == {"podSelector"}:
+            found = {address(p, family) for p in pods if "namespaceSelector" in peer or p["metadata"]["namespace"] == namespace
+                     and chosen(peer["podSelector"], p["metadata"].get("labels", {}))} - {None}
             matches += [f"{family} daddr {{ {', '.join(sorted(found))} }} "] if found else []
         elif set(peer) == {"ipBlock"}:
             block = peer["ipBlock"]
@@ -70,7 +71,7 @@ def egress(policies, pod, pods, family):
     if any(isinstance(port["port"], str) for p in limiting for rule in p.get("egress", []) for port in rule.get("ports", [])):
         raise SystemExit("a policy lets out to a named port, which policy_rules.py does not support")
     return "; ".join([f"{to}{port}return" for p in limiting for rule in p.get("egress", [])
-                      for to in destinations(rule, pods, family) for port in ports(rule, pod)] + ["drop"])
+                      for to in destinations(rule, pod["metadata"]["namespace"], pods, family) for port in ports(rule, pod)] + ["drop"])
 
 
 def ruleset(policies, pods, family):

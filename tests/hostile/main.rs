@@ -34,6 +34,7 @@ fn render(job: &Json, target: &'static dyn Target) -> Result<Rendered, Problems>
 const HOMELESS: &[&str] = &[
     "spec.observability.metrics.from[].",
     "spec.observability.launcherMetrics.from[].",
+    "spec.security.egressTo[].",
     "spec.placement.affinity.",
     "spec.placement.tolerations[].value",
     "spec.storage[].emptyDir.",

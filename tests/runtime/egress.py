@@ -11,19 +11,25 @@ import yaml
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cluster"))
 from policy_rules import ruleset  # noqa: E402
 
-POD, PEER = "198.51.100.2", "198.51.100.3"
-POD6, PEER6 = "2001:db8:1::2", "2001:db8:2::2"
+# A pod of the job, another one of the job, and one of another namespace.
+POD, OWN, PEER = "198.51.100.2", "198.51.100.4", "198.51.100.3"
+POD6, OWN6, PEER6 = "2001:db8:1::2", "2001:db8:1::4", "2001:db8:2::2"
 PORT = 8443
 # The servers outside the cluster: the metadata services, private addresses, and public ones.
 METADATA, PRIVATE, PUBLIC = "169.254.169.254", "172.20.5.5", "203.0.113.5"
 METADATA6, PRIVATE6, PUBLIC6 = "fd00:ec2::254", "fd12::5", "2001:db8:99::5"
 OUTSIDE = (METADATA, PRIVATE, PUBLIC, METADATA6, PRIVATE6, PUBLIC6)
-PODS = {(PEER, PORT), (PEER6, PORT)}
+JOB = {(OWN, PORT), (OWN6, PORT)}
+PODS = JOB | {(PEER, PORT), (PEER6, PORT)}
 DNS = {(server, 53) for server in OUTSIDE}
 OPEN = {
     "open": PODS | DNS | {(server, PORT) for server in OUTSIDE},
     "noMetadata": PODS | DNS | {(server, PORT) for server in (PRIVATE, PUBLIC, PRIVATE6, PUBLIC6)},
     "private": PODS | DNS | {(PRIVATE, PORT), (PRIVATE6, PORT)},
+    f"private, egressTo: [{{ipBlock: {{cidr: {PUBLIC}/32}}}}]": PODS | DNS | {(PRIVATE, PORT), (PRIVATE6, PORT), (PUBLIC, PORT)},
+    "listed": JOB | DNS,
+    f"listed, egressTo: [{{ipBlock: {{cidr: {PUBLIC}/32}}}}, {{namespaceSelector: {{}}}}]": PODS | DNS | {(PUBLIC, PORT)},
+    'listed, egressTo: [{ipBlock: {cidr: 0.0.0.0/0, except: [169.254.169.254/32]}}]': JOB | DNS | {(PRIVATE, PORT), (PUBLIC, PORT), (PEER, PORT)},
 }
 SERVE = """
 import socket, sys, threading
@@ -83,17 +89,19 @@ def main(program, folder):
         with open(f"/proc/sys/net/{path}", "w", encoding="ascii") as file:
             file.write("1")
     attach("pod", [POD, POD6])
+    attach("own", [OWN, OWN6])
     attach("peer", [PEER, PEER6])
     attach("world", OUTSIDE)
+    serve("own", PORT)
     serve("peer", PORT)
     serve("world", 53, PORT)
     wrong = 0
     for value, wanted in OPEN.items():
-        rendered = subprocess.run([program, "render", "-q", "--no-keys", "-n", "team-a", "--set", f"security.egress={value}", f"{folder}/job.yaml"],
+        rendered = subprocess.run([program, "render", "-q", "--no-keys", "-n", "team-a", "--set", f"security={{egress: {value}}}", f"{folder}/job.yaml"],
                                   stdout=subprocess.PIPE, check=True).stdout
         policy = next(o for o in yaml.safe_load_all(rendered) if o and o["kind"] == "NetworkPolicy")
         labels = policy["spec"]["podSelector"]["matchLabels"]
-        pods = [pod("pod", "team-a", [POD, POD6], labels), pod("peer", "team-b", [PEER, PEER6], {})]
+        pods = [pod("pod", "team-a", [POD, POD6], labels), pod("own", "team-a", [OWN, OWN6], labels), pod("peer", "team-b", [PEER, PEER6], {})]
         for family in ("ip", "ip6"):
             subprocess.run(["nft", "-f", "-"], input=ruleset([policy], pods, family).encode(), check=True)
         every = sorted(f"{address}/{port}" for address, port in OPEN["open"])

@@ -80,6 +80,7 @@ pub fn smallest() -> Spec {
             network_policy: true,
             api_access: true,
             egress: Egress::Open,
+            egress_to: Vec::new(),
             service_account: None,
             worker_account: None,
             read_only_root_filesystem: true,

@@ -15,6 +15,7 @@ mod claims;
 mod cluster;
 mod command;
 mod conflicts;
+mod egress;
 mod elastic;
 mod environment;
 mod lifecycle;
@@ -109,6 +110,7 @@ const RULES: &[Rule] = &[
     environment::check,
     storage::check,
     network::check,
+    egress::check,
     cluster::check,
     topology::check,
     claims::check,
@@ -137,6 +139,7 @@ pub fn codes() -> impl Iterator<Item = &'static Explained> {
         environment::CODES,
         storage::CODES,
         network::CODES,
+        egress::CODES,
         cluster::CODES,
         topology::CODES,
         claims::CODES,

@@ -24,7 +24,7 @@ struct Rule<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<From<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    to: Vec<Peer<'a>>,
+    to: Vec<To<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ports: Vec<Port>,
 }
@@ -35,6 +35,14 @@ enum From<'a> {
     OwnPods([Peer<'a>; 1]),
     /// The peers in the spec, unchanged.
     Given(&'a [Json]),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum To<'a> {
+    Own(Peer<'a>),
+    /// A peer in the spec, unchanged.
+    Given(&'a Json),
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -74,14 +82,13 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
     if !plan.spec.security.network_policy {
         return None;
     }
-    let own_pods = Peer { pod_selector: Some(Labels { match_labels: job_pods(plan).match_labels }), ..Peer::default() };
-    let mut ingress = vec![Rule { from: Some(From::OwnPods([own_pods])), to: Vec::new(), ports: Vec::new() }];
+    let mut ingress = vec![Rule { from: Some(From::OwnPods([own_pods(plan)])), to: Vec::new(), ports: Vec::new() }];
     let observability = &plan.spec.observability;
     for metrics in observability.metrics.iter().chain(&observability.launcher_metrics) {
         let from = metrics.from.as_deref().map(From::Given);
         ingress.push(Rule { from, to: Vec::new(), ports: vec![Port { port: metrics.port, protocol: "TCP" }] });
     }
-    let egress = egress(plan.spec.security.egress);
+    let egress = egress(plan);
     let spec = Spec {
         pod_selector: job_pods(plan),
         policy_types: if egress.is_empty() { &["Ingress"] } else { &["Ingress", "Egress"] },
@@ -98,19 +105,25 @@ const METADATA: [&str; 2] = ["169.254.169.254/32", "fd00:ec2::254/128"];
 /// The private address ranges of RFC 1918, RFC 6598 and RFC 4193.
 const PRIVATE: [&str; 5] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
 
+fn own_pods<'a>(plan: &'a Plan) -> Peer<'a> {
+    Peer { pod_selector: Some(Labels { match_labels: job_pods(plan).match_labels }), ..Peer::default() }
+}
+
 /// The rules for outgoing connections. If the list is empty, outgoing connections are not restricted.
-fn egress<'a>(egress: Egress) -> Vec<Rule<'a>> {
+fn egress<'a>(plan: &'a Plan) -> Vec<Rule<'a>> {
     let block = |cidr, except| Peer { ip_block: Some(IpBlock { cidr, except }), ..Peer::default() };
-    let addresses = match egress {
-        Egress::Open => return Vec::new(),
-        Egress::NoMetadata => vec![block("0.0.0.0/0", &METADATA[..1]), block("::/0", &METADATA[1..])],
-        Egress::Private => {
-            PRIVATE.into_iter().map(|cidr| block(cidr, if cidr == "fc00::/7" { &METADATA[1..] } else { &[] })).collect()
-        }
-    };
     // With some network plugins, such as Cilium, an address range does not contain the pods of the cluster.
-    let any_pod = Peer { namespace_selector: Some(Labels::default()), ..Peer::default() };
-    let to = [any_pod].into_iter().chain(addresses).collect();
+    let any_pod = || Peer { namespace_selector: Some(Labels::default()), ..Peer::default() };
+    let (own, given): (Vec<_>, &[Json]) = match plan.spec.security.egress {
+        Egress::Open => return Vec::new(),
+        Egress::NoMetadata => (vec![any_pod(), block("0.0.0.0/0", &METADATA[..1]), block("::/0", &METADATA[1..])], &[]),
+        Egress::Private => {
+            let private = PRIVATE.map(|cidr| block(cidr, if cidr == "fc00::/7" { &METADATA[1..] } else { &[] }));
+            ([any_pod()].into_iter().chain(private).collect(), &plan.spec.security.egress_to)
+        }
+        Egress::Listed => (vec![own_pods(plan)], &plan.spec.security.egress_to),
+    };
+    let to = own.into_iter().map(To::Own).chain(given.iter().map(To::Given)).collect();
     // Allow DNS to every address, because a DNS server may have a link-local address: NodeLocal DNSCache has one, and
     // Google's Cloud DNS has the address of the metadata service.
     let dns = ["UDP", "TCP"].map(|protocol| Port { port: 53, protocol }).into();

@@ -529,6 +529,7 @@ fn egress_closes_the_metadata_service() {
             everything(spec);
             spec.placement.host_network = false;
             spec.security.egress = egress;
+            spec.security.egress_to = vec![json!({"ipBlock": {"cidr": "203.0.113.7/32"}})];
         }));
         find(&objects, "NetworkPolicy")["spec"].clone()
     };
@@ -546,8 +547,13 @@ fn egress_closes_the_metadata_service() {
     ]);
     assert_eq!(closed["egress"], json!([{"to": to}, dns]));
     let private = policy(Egress::Private)["egress"][0]["to"].clone();
-    assert_eq!(private.as_array().map(Vec::len), Some(6));
+    assert_eq!(private.as_array().map(Vec::len), Some(7));
     assert_eq!(private[5]["ipBlock"]["except"], json!(["fd00:ec2::254/128"]));
+    assert_eq!(private[6], json!({"ipBlock": {"cidr": "203.0.113.7/32"}}));
+    let listed = policy(Egress::Listed);
+    assert_eq!(listed["policyTypes"], json!(["Ingress", "Egress"]));
+    let to = json!([{"podSelector": listed["podSelector"]}, {"ipBlock": {"cidr": "203.0.113.7/32"}}]);
+    assert_eq!(listed["egress"], json!([{"to": to}, dns]));
 }
 
 #[test]

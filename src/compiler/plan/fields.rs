@@ -501,6 +501,7 @@ fn security(list: &mut List, security: &Security) {
         fs_group,
         network_policy,
         egress,
+        egress_to,
         service_account,
         worker_account,
         api_access: _,
@@ -519,8 +520,11 @@ fn security(list: &mut List, security: &Security) {
         Egress::Open => "open",
         Egress::NoMetadata => "noMetadata",
         Egress::Private => "private",
+        Egress::Listed => "listed",
     };
     list.add(Reach::InPlace, "security.egress", egress);
+    let peers = (!egress_to.is_empty()).then(|| flow(&Json::from(egress_to.clone())));
+    list.optional_if(false, "security.egressTo", peers);
     list.optional("security.serviceAccountName", service_account.as_ref());
     list.optional("workers.serviceAccountName", worker_account.as_ref());
     list.run("security.readOnlyRootFilesystem", read_only_root_filesystem);

@@ -493,6 +493,11 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object], pods: u32) 
             Egress::NoMetadata => {
                 notes.push("egress: the NetworkPolicy closes the metadata service of the cloud".to_owned());
             }
+            Egress::Listed => {
+                notes.push(
+                    "egress: the NetworkPolicy allows only pods of the job, DNS, and security.egressTo".to_owned(),
+                );
+            }
             Egress::Private => {
                 let has_buckets = spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::S3(_)));
                 let servers = if has_buckets { "API server and the S3 servers have" } else { "API server has" };

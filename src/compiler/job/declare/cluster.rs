@@ -254,8 +254,10 @@ shape! {
         "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65532;
         /// Whether a NetworkPolicy blocks traffic from other pods to the pods of the job. `observability.metrics` opens its port.
         "networkPolicy" network_policy: bool, default true;
-        /// The addresses that the pods may connect to, besides the pods of all namespaces and port 53 of any address. The NetworkPolicy limits them, if the network of your cluster enforces such policies. For single addresses, patch the NetworkPolicy.
+        /// The addresses that the pods may connect to, besides the pods of the job and port 53 of any address. The NetworkPolicy limits them, if the network of your cluster enforces such policies.
         "egress" egress: Egress, default "open", example "noMetadata";
+        /// Further pods and addresses that the pods may connect to, as in the `to` of a NetworkPolicy, with `egress: listed` or `egress: private`. A host name is not possible. Default: none.
+        "egressTo" egress_to: Vec<At<NetworkPeer>>, example json!([{"ipBlock": {"cidr": "203.0.113.7/32"}}]);
         /// An existing ServiceAccount, for which khorovod renders no Role. Default: khorovod renders one for the job, with a Role. If it has a role of AWS, `s3` without `secretName` uses that role. It must be allowed to get and patch the Job of the launcher, and with `launcher.runsIn: ownPod` to scale the workers.
         "serviceAccountName" service_account_name: ObjectName, example "trainer";
         /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. If you set it to false, Kubernetes does not replace a pod on a dead node until you delete the node.
@@ -270,7 +272,8 @@ choice! {
     Egress -> spec::Egress {
         "open" => spec::Egress::Open, "Any address.";
         "noMetadata" => spec::Egress::NoMetadata, "Any address except the metadata service of the cloud, which gives out the credentials of the node: `169.254.169.254` and `fd00:ec2::254`.";
-        "private" => spec::Egress::Private, "Only pods and private addresses: `10.0.0.0/8`, `172.16.0.0/12`, `192.168.0.0/16`, `100.64.0.0/10` and `fc00::/7`. The API server and the buckets of `s3` must have such an address.";
+        "private" => spec::Egress::Private, "Only pods of all namespaces, private addresses (`10.0.0.0/8`, `172.16.0.0/12`, `192.168.0.0/16`, `100.64.0.0/10` and `fc00::/7`), and `egressTo`. The API server and the buckets of `s3` must have such an address.";
+        "listed" => spec::Egress::Listed, "Only `egressTo`. It must contain the API server, unless the pods have no API access, and the buckets of `s3`.";
     }
 }
 

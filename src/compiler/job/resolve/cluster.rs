@@ -140,6 +140,7 @@ pub fn security(body: &declare::Body, target: &'static Facts, defaults: &mut Def
         fs_group: group,
         network_policy: defaults.take("security.networkPolicy", given.network_policy()),
         egress: defaults.take("security.egress", given.egress()).0,
+        egress_to: items(given.egress_to.as_ref()).map(|peer| peer.0.clone()).collect(),
         service_account: text!(given.service_account_name),
         worker_account: body.workers.as_ref().and_then(|at| text!(at.service_account_name)),
         // With a target whose controller creates the pods, they never get access, so the default has no effect.

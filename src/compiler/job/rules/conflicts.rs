@@ -3,7 +3,7 @@
 //! A row names the field to report, the field that excludes it, and what to do. A new conflict is one more row.
 
 use super::{Case, key};
-use crate::job::types::spec::{Gang, HealthPolicy, LauncherKind, LauncherPod, PodSecurityLevel, Topology};
+use crate::job::types::spec::{Egress, Gang, HealthPolicy, LauncherKind, LauncherPod, PodSecurityLevel, Topology};
 use crate::problem::{Code, Problem, Span, codes};
 
 codes! {
@@ -408,6 +408,12 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             "mpirun, torchrun, deepspeed, jax or tensorflow",
         ),
         row(key(field!(case.security.egress)), "security.egress", has_policy, "`security.networkPolicy: true`"),
+        row(
+            key(field!(case.security.egress_to)),
+            "security.egressTo",
+            has_policy && matches!(spec.security.egress, Egress::Private | Egress::Listed) || !spec.target.has_pods,
+            "`egress: listed` or `egress: private`",
+        ),
         row(
             key(field!(case.observability.metrics.from)),
             "observability.metrics.from",

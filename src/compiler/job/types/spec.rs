@@ -515,6 +515,8 @@ pub struct Security {
     pub fs_group: Option<u32>,
     pub network_policy: bool,
     pub egress: Egress,
+    /// Further peers of a NetworkPolicy that the pods may connect to. They have an effect with `Egress::Private` and `Egress::Listed`.
+    pub egress_to: Vec<Json>,
     /// An existing ServiceAccount. The user must give it the permission to scale the workers.
     pub service_account: Option<String>,
     /// An existing ServiceAccount for the workers. They then get no token for the API server.
@@ -524,14 +526,16 @@ pub struct Security {
     pub read_only_root_filesystem: bool,
 }
 
-/// The addresses that the pods may connect to, besides other pods and DNS.
+/// The addresses that the pods may connect to, besides pods of the job and DNS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Egress {
     Open,
     /// All addresses except the metadata service of the cloud.
     NoMetadata,
-    /// Only private addresses.
+    /// Only private addresses, and the listed peers.
     Private,
+    /// Only pods of the job, and the listed peers.
+    Listed,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
