@@ -148,6 +148,39 @@ case_elastic_continues_after_a_silent_loss() {
   continues 120 worker-2
 }
 
+# The same without the API server: no worker replaces the lost one, and the ranks of the others continue. When its network is
+# back, the worker joins again.
+prepare_elastic_continues_without_the_api() { make_horovod; }
+takes_a_minute elastic_continues_without_the_api
+case_elastic_continues_without_the_api() {
+  use_horovod
+  from_example elastic --set 'spec.command=[python3, /programs/elastic.py]' --set 'spec.env.STEPS="100000"' \
+    --set 'spec.workers={replicas: 3, slotsPerWorker: 1, elastic: {minReplicas: 2, maxReplicas: 3, cooldown: {min: 1s, max: 2s}}}' \
+    --set spec.lifecycle.keepWorkers=true
+  ! grep -q "^kind: Role" "$work/objects.yaml" || fail "the pods have a Role"
+  wait_for launcher "from step 0: rank 2 of 3" 120 || return
+  sleep 5
+  cut_network worker-1
+  wait_for launcher "lost worker $job-$run-worker-1.$job" 90
+  continue_with 2 120
+  mend_network worker-1
+  continue_with 3 120
+  [[ $(grep -c " launching: " "$work/launcher.log") == 1 ]] || fail "the launcher started another attempt"
+  ! grep -q "replaces it" "$work/launcher.log" || fail "a worker was replaced"
+  delete_job
+  expect 143
+}
+
+# continue_with RANKS SECONDS: this many ranks continue from a commit within this time.
+continue_with() {
+  local tries
+  for ((tries = 0; tries < $2 * 2; tries++)); do
+    [[ $(grep -cE "from step [1-9][0-9]*: rank [0-9] of $1 " "$work/launcher.log") -lt $1 ]] || return 0
+    sleep 0.5
+  done
+  fail "$1 ranks do not continue"
+}
+
 # Horovod has lost a worker and its ranks, and does not exit: another attempt starts, which costs no retry.
 takes_a_minute elastic_without_ranks
 case_elastic_without_ranks() {

@@ -135,7 +135,9 @@ case_stall_evidence() {
 echo "0, 0, 0x0000000000000000, 100, 70000, 60"
 echo "1, 3, 0x0000000000000048, 100, 70000, 90"
 END
-    chmod +x usr/local/bin/nvidia-smi'
+    chmod +x usr/local/bin/nvidia-smi
+    printf "#!/bin/bash\necho \"[9.1] NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\"\necho \"[9.2] another line\"\n" >usr/local/bin/dmesg
+    chmod +x usr/local/bin/dmesg'
   image prepare 'cat >usr/local/lib/ras.py <<"END"
 import socket
 server = socket.create_server(("127.0.0.1", 28028))
@@ -153,7 +155,7 @@ END'
     *) exec sleep 300 ;;
     esac' 'lifecycle: {stall: {timeout: 15s, evidence: /out/stalls}, retries: 0}' "$shared" \
     'env: {TORCH_NCCL_DEBUG_INFO_TEMP_FILE: /tmp/trace_, TORCH_NCCL_DEBUG_INFO_PIPE_FILE: /tmp/pipe_}'
-  expect 42 "GPU 1 has 3 uncorrected ECC errors" "GPU 1 is slowed down (throttle reasons 0x0000000000000048)" "  rank 3 waiting in " \
+  expect 42 "GPU 1 has 3 uncorrected ECC errors" "GPU 1 is slowed down (throttle reasons 0x0000000000000048)" "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus." "  rank 3 waiting in " \
     '  rank 2 in <module> (a[$(touch pwned)].py:1) on ' \
     "rank 1 waiting in " "(state D) on $job-$run-worker-0" "  answer to verbose status"
   [[ $(cat "$work"/claims/*/stalls/*/trace_0) == recorded ]] || fail "no flight recorder"
