@@ -126,8 +126,8 @@ case_stall_keeps_the_output() {
   released
 }
 
-# Evidence besides Python: GPUs, NCCL's own report, the flight recorder, ranks without Python, a process that waits in the
-# kernel. All of them are simulated.
+# Evidence besides Python: GPUs, Xid, NCCL's own report, the flight recorder, ranks without Python, a process that waits in the
+# kernel, and the file that it waits for: the first argument of its system call. All of them are simulated.
 takes_a_minute stall_evidence
 case_stall_evidence() {
   image prepare 'rm -f usr/bin/gdb; cat >usr/local/bin/nvidia-smi <<"END"
@@ -150,14 +150,17 @@ END'
   train 'case $OMPI_COMM_WORLD_RANK in
     0) mkfifo "$TORCH_NCCL_DEBUG_INFO_PIPE_FILE"0.pipe
       (read -r _ <"$TORCH_NCCL_DEBUG_INFO_PIPE_FILE"0.pipe; echo recorded >"$TORCH_NCCL_DEBUG_INFO_TEMP_FILE"0) & python3 /usr/local/lib/ras.py ;;
-    1) python3 -c "import ctypes, time; ctypes.CDLL(None).vfork(); time.sleep(300)" ;;
+    1) python3 -c "import ctypes, os, time
+os.dup2(os.open(\"/out/shard\", os.O_CREAT | os.O_RDWR), 9)
+ctypes.CDLL(None).syscall(58, 9)
+time.sleep(300)" ;;
     2) echo "import time; time.sleep(300)" >"/tmp/a[\$(touch pwned)].py"; exec python3 "/tmp/a[\$(touch pwned)].py" ;;
     *) exec sleep 300 ;;
     esac' 'lifecycle: {stall: {timeout: 15s, evidence: /out/stalls}, retries: 0}' "$shared" \
     'env: {TORCH_NCCL_DEBUG_INFO_TEMP_FILE: /tmp/trace_, TORCH_NCCL_DEBUG_INFO_PIPE_FILE: /tmp/pipe_}'
   expect 42 "GPU 1 has 3 uncorrected ECC errors" "GPU 1 is slowed down (throttle reasons 0x0000000000000048)" "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus." "  rank 3 waiting in " \
     '  rank 2 in <module> (a[$(touch pwned)].py:1) on ' \
-    "rank 1 waiting in " "(state D) on $job-$run-worker-0" "  answer to verbose status"
+    "rank 1 waiting in " " for /out/shard (state D) on $job-$run-worker-0" "  answer to verbose status"
   [[ $(cat "$work"/claims/*/stalls/*/trace_0) == recorded ]] || fail "no flight recorder"
   released
 }
