@@ -40,7 +40,10 @@ rust() {
 # The scripts of the repository. The stage `output` checks those of pods in their rendered form.
 shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run tests/blocks/bin tests/blocks/laptop tests/dist/stubs dist/asdf/bin image/check-image plugin/helm3/khorovod plugin/helm3/post-render ':!src' | xargs shellcheck -x; }
 
-docs() { tests/docs.py && tests/monitoring.py && python3 -B tests/session/record.py && python3 -B bench/chaos/report.py --check; }
+docs() {
+    tests/docs.py && tests/monitoring.py && python3 -B tests/session/record.py && python3 -B bench/chaos/report.py --check &&
+    python3 -B tests/cluster/released.py --check
+}
 
 # The alert rules with Prometheus' own tool.
 alerts() {

@@ -26,7 +26,7 @@ DEFECTS = {
     # Devices stay in use if the launcher is gone.
     "node-of-launcher-fails": ("A2", "no another launcher within"),
     "launcher-cannot-return": ("A2", "no freed devices within"),
-    "job-deleted-while-uploading": ("A2", "no freed devices within|devices free after"),
+    "job-deleted-while-uploading": ("A2", "no freed devices within|devices free .* s later"),
     # An outage of DNS ends the attempt.
     "dns-servfail-while-training": ("A3", LAUNCHED_AGAIN),
     "dns-refused-while-training": ("A3", LAUNCHED_AGAIN),

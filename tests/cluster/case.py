@@ -121,6 +121,8 @@ class World:
     def __init__(self):
         self.cluster = api.Cluster()
         self.cases, self.too_old = {}, 0
+        # How long devices stayed in use, by test.
+        self.releases = {}
         # The nodes that tests may end. Each test takes the first of those left.
         self.spare_nodes = list(range(4, int(os.environ["NODES"]) + 1))
         # A time, and the total idle time of all CPUs until then. Processes of low priority give way, so their time is idle time.
@@ -170,6 +172,8 @@ class Case:
         self.starts, self.most_ready = [], 0
         self.overlay = os.path.join(os.environ["STATE"], f"overlay-{name}.json")
         self.notes = []
+        # How long devices stayed in use, and how long the test allows.
+        self.release = None
         self.lent_nodes = []
         world.cases[name] = self
         self.cluster.call("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": {
@@ -373,10 +377,11 @@ class Case:
         """Fails unless the devices were free soon after a given time; returns the seconds it took."""
         self.until("freed devices", self.freed, settle)
         took = max(0, self.freed() - moment)
+        self.release = (took, allowed)
         # Only in a second attempt alone: a time limit is never extended for a test that runs with others.
         busy = self.alone and took > allowed and self.world.busy(moment, self.freed())
-        self.check(f"devices free {took:.1f} s after the end, allowed are {allowed} s", took <= allowed or busy)
-        self.notes.append(f"{self.most} devices free {took:.1f} s after the end{', on a machine too busy to judge' if busy else ''}")
+        self.check(f"devices free {took:.1f} s later, allowed are {allowed} s", took <= allowed or busy)
+        self.notes.append(f"{self.most} devices free {took:.1f} s later{', on a machine too busy to judge' if busy else ''}")
         return took
 
     # Functions that explain a failure.

@@ -287,6 +287,30 @@ def kubelet_killed(case):
     case.until("freed devices", case.freed, 90)
 
 
+@play(waits=True)
+def node_of_worker_comes_back(case):
+    """The node of a worker cannot be reached until it is NotReady and its pod is to be deleted, and another worker replaces this one.
+    When the node is back, its ranks end, the training continues with the replacement, and the devices are free after the end."""
+    number, ranks = case.take_node(back=True), Ranks(case)
+    case.apply(case.render(job(spec=ranks.spec(on_node(number, "StatefulSet")))))
+    ranks.until_running(1, 120)
+    victim = victim_on(case, number, "worker")["metadata"]["name"]
+    with outages.node_unreachable(number):
+        ranks.until_running(2, 120)
+        case.until("NotReady node", lambda: not is_ready(case, number), 90)
+    case.until("Ready node", lambda: is_ready(case, number), 60)
+    back = time.time()
+    # A session without an answer ends after five minutes; the ranks of the first attempt end as soon as their launcher is reached.
+    case.until("end of the old ranks", lambda: ranks.last_beat(ranks.launches()[0][0].launch) < time.time() - 5, 60)
+    case.notes.append(f"the old ranks end {ranks.last_beat(ranks.launches()[0][0].launch) - back:.0f} s after the node is Ready; "
+                      f"{victim} {'runs' if victim in [p['metadata']['name'] for p in case.workers()] else 'is gone'}")
+    case.equal("launches", len(ranks.launches()), 2)
+    ranks.end()
+    case.equal("the end", case.finished(60), "Complete")
+    sum_is_printed(case)
+    case.freed_after(case.ranks_end(), 60, settle=90)
+
+
 def is_ready(case, number):
     conditions = case.cluster.get(f"/api/v1/nodes/node-{number}")["status"]["conditions"]
     return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
