@@ -289,8 +289,8 @@ def kubelet_killed(case):
 
 @play(waits=True)
 def node_of_worker_comes_back(case):
-    """The node of a worker cannot be reached until it is NotReady and its pod is to be deleted, and another worker replaces this one.
-    When the node is back, its ranks end, the training continues with the replacement, and the devices are free after the end."""
+    """The node of a worker cannot be reached until it is NotReady, and another worker replaces this one. When the node is back, its
+    ranks end, the training continues with the replacement, and the devices are free after the end."""
     number, ranks = case.take_node(back=True), Ranks(case)
     case.apply(case.render(job(spec=ranks.spec(on_node(number, "StatefulSet")))))
     ranks.until_running(1, 120)
@@ -298,11 +298,10 @@ def node_of_worker_comes_back(case):
     with outages.node_unreachable(number):
         ranks.until_running(2, 120)
         case.until("NotReady node", lambda: not is_ready(case, number), 90)
-    case.until("Ready node", lambda: is_ready(case, number), 60)
     back = time.time()
-    # A session without an answer ends after five minutes; the ranks of the first attempt end as soon as their launcher is reached.
+    case.until("Ready node", lambda: is_ready(case, number), 60)
     case.until("end of the old ranks", lambda: ranks.last_beat(ranks.launches()[0][0].launch) < time.time() - 5, 60)
-    case.notes.append(f"the old ranks end {ranks.last_beat(ranks.launches()[0][0].launch) - back:.0f} s after the node is Ready; "
+    case.notes.append(f"the old ranks end {ranks.last_beat(ranks.launches()[0][0].launch) - back:.0f} s after the network is back; "
                       f"{victim} {'runs' if victim in [p['metadata']['name'] for p in case.workers()] else 'is gone'}")
     case.equal("launches", len(ranks.launches()), 2)
     ranks.end()
