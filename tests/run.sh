@@ -100,7 +100,7 @@ runtime() {
             need ip iproute2 -V && need curl curl && need /usr/bin/python3 python3-yaml -c 'import yaml' &&
             need_ranks || return
     fi
-    tests/runtime/progress/lines.py && tests/runtime/run.sh
+    tests/runtime/progress/lines.py && tests/runtime/download/test.py && tests/runtime/run.sh
 }
 
 # Jobs on this machine without Kubernetes, as a user without rights.
