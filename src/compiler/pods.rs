@@ -81,7 +81,10 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
     }
     let watches_progress = plan.spec.lifecycle.stall.is_some();
     if watches_progress {
-        files.extend(scripts![scripts, "stall.sh", "progress.sh", "evidence.sh", "sitecustomize.py"]);
+        files.extend(scripts![scripts, "stall.sh", "progress.sh", "evidence.sh"]);
+    }
+    if watches_progress || !gives_terminals(plan) {
+        files.extend(scripts![scripts, "sitecustomize.py"]);
     }
     let is_output = |stall: &Stall| stall.file.is_none() && stall.metric.is_none();
     if plan.spec.lifecycle.stall.as_ref().is_some_and(is_output)
@@ -93,9 +96,6 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
         files.extend(scripts![scripts, "agent.sh", "agents.py"]);
         if plan.spec.launcher.kind.starts_processes() {
             files.extend(scripts![scripts, "processes.sh", "khorovod_frameworks.py"]);
-            if !watches_progress {
-                files.extend(scripts![scripts, "sitecustomize.py"]);
-            }
         }
         if watches_progress {
             files.extend(scripts![scripts, "collect.py"]);
@@ -147,6 +147,12 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
 
 /// The smallest number of workers with which a launch uses a tree of ssh sessions. `tree.sh` has the same number.
 const TREE_FROM: u32 = 65;
+
+/// Whether the standard output of each rank is a terminal, so that Python writes each line at once. Open MPI opens one for each rank.
+fn gives_terminals(plan: &Plan) -> bool {
+    let launcher = &plan.spec.launcher;
+    matches!(launcher.kind, LauncherKind::Mpirun | LauncherKind::Deepspeed) && launcher.mpi == Mpi::OpenMpi
+}
 
 /// Whether the daemons of MPI may be started over a tree of ssh sessions. A tree needs a separate host key, which the keys of the
 /// MPI Operator do not contain.

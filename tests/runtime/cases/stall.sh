@@ -12,8 +12,8 @@ shared='storage: [{name: out, mountPath: /out, claim: {size: 1Gi, accessModes: [
 # at FUNCTION TEXT: prints the place of a line of stall.py.
 at() { printf 'in %s (stall.py:%s)' "$1" "$(grep -n -F -m 1 -- "$2" "$here/stall.py" | cut -d : -f 1)"; }
 
-# never_suspected: checks that the launcher never took the training for one that hangs.
-never_suspected() { ! grep -q "asking all hosts" "$work/launcher.log" || fail "it took the training for one that hangs"; }
+# never_suspected [POD]: checks that the launcher never took the training for one that hangs.
+never_suspected() { ! grep -q "asking all hosts" "$work/${1:-launcher}.log" || fail "it took the training for one that hangs"; }
 
 # A rank waits in a function, and the others in a collective operation.
 takes_a_minute stall_names_the_rank
@@ -64,7 +64,7 @@ takes_a_minute stall_by_file
 case_stall_by_file() {
   stalling 'PRINT: "1", STEPS: "1000"' 'lifecycle: {stall: {timeout: 15s, file: /tmp/progress}, retries: 0}'
   expect 42 "no change of /tmp/progress for " "4 ranks" ">:step 9"
-  [[ $(<"$work/pods/launcher/termination") == "failed after 1 attempts; the last: no change of /tmp/progress for "*ranks* ]] || fail "another termination message"
+  [[ $(<"$work/pods/launcher/termination") == "failed after 1 attempt; the last: no change of /tmp/progress for "*ranks* ]] || fail "another termination message"
   released
 }
 
@@ -112,6 +112,39 @@ case_stall_never() {
     for step in {1..45}; do echo step $step; sleep 1; done' 'lifecycle: {stall: {timeout: 20s}}' 'env: {PYTHONPATH: /usr/local/lib/own}'
   expect 0 ">:own True /usr/local/lib/own/sitecustomize.py" ">:step 45" "trained"
   never_suspected
+  released
+}
+
+# A program of Python that prints a line each second, which is less than its buffer until the end of the program.
+# shellcheck disable=SC2034 # for the cases
+lines='import os, sys, time
+rank = os.environ.get("PMI_RANK") or os.environ.get("JAX_PROCESS_ID") or os.environ["RANK"]
+for step in range(1, 31):
+    print("step", step + int(rank), "of", 30 + int(rank))
+    time.sleep(1)'
+
+# seen_at_once POD: checks the log and the statuses of such a training.
+seen_at_once() {
+  expect 0 "step 30 of 30" "step 31 of 31" trained
+  never_suspected "$1"
+  statuses 'every[-1].items() >= {"step": 30, "steps": 30}.items()'
+}
+
+takes_a_minute lines_of_python
+case_lines_of_python() {
+  image prepare "cat >usr/local/lib/lines.py <<'END'" "$lines" END
+  train 'exec python3 /usr/local/lib/lines.py' 'launcher: jax' 'lifecycle: {stall: {timeout: 15s}, retries: 0}' 'observability: {progress: auto}'
+  seen_at_once 0
+}
+
+prepare_lines_of_python_under_mpich() { make_images mpich; }
+takes_a_minute lines_of_python_under_mpich
+case_lines_of_python_under_mpich() {
+  use_image mpich
+  image prepare "cat >usr/local/lib/lines.py <<'END'" "$lines" END
+  from_example mpich --set spec.lifecycle.retries=0 --set 'spec.lifecycle.stall={timeout: 15s}' --set 'spec.observability.progress=auto' \
+    --set 'spec.command=[python3, /usr/local/lib/lines.py]'
+  seen_at_once launcher
   released
 }
 

@@ -14,9 +14,9 @@ sys.dont_write_bytecode = True
 import relay  # noqa: E402
 
 
-def seen(text, pattern=""):
+def seen(text, pattern="", ranks=""):
     """Each value of the progress in the lines of a text, without repetitions."""
-    progress, values = relay.Progress(pattern), []
+    progress, values = relay.Progress(pattern, ranks), []
     for line in relay.split(text):
         progress.look(line)
         if progress.value and progress.value != (values or [None])[-1]:
@@ -93,6 +93,25 @@ class Frameworks(unittest.TestCase):
         self.assertEqual(seen(text), [(100, 1000, "step"), (140, 1000, "step")])
         bars = "[1,0]<stderr>:\r  1%|  | 1/90 [00:01<00:09,  9it/s][1,1]<stderr>:\r  5%|  | 5/90 [00:01<00:09,  9it/s]"
         self.assertEqual(seen(bars), [(1, 90, "step")])
+        # The prefix of a bar that begins a line.
+        self.assertEqual(seen("[1,1]<stderr>:\r  5%|  | 5/90 [00:01<00:09,  9it/s]\n"), [])
+        # Open MPI 5 adds a space.
+        keras = "[1,{0}]<stdout>: Epoch 2/3\n[1,{0}]<stdout>: 30/60 [====>.....] - ETA: 1s\n"
+        self.assertEqual(seen(keras.format(1) + keras.format(0)), [(2, 3, "epoch"), (90, 180, "step")])
+        # torchrun, and the ranks of JAX and TensorFlow.
+        for prefix in "[default{}]:", "[rank{}]: ":
+            text = "{0}Epoch 2/3\n{0}30/60 ━━━━━━━━━━ 1s 5ms/step - loss: 0.5\n"
+            text = text.format(prefix.format(1)) + text.format(prefix.format(0))
+            self.assertEqual(seen(text), [(2, 3, "epoch"), (90, 180, "step")], prefix)
+
+    def test_ranks_of_hydra(self):
+        """The prefix of Intel MPI and MPICH has no colon, as in this output of mpirun -prepend-rank."""
+        text = "[1] step 110/1000\n[0] step 100/1000\n[1] \r  5%|  | 5/90 [00:01<00:09,  9it/s]\n[0] \r  1%|  | 1/90 [00:01<00:09,  9it/s]\n"
+        self.assertEqual(seen(text, ranks="hydra"), [(100, 1000, "step"), (1, 90, "step")])
+        keras = "[0] Epoch 2/3\n[1] 31/60 [====>.....] - ETA: 1s\n[0] 30/60 [====>.....] - ETA: 1s\n"
+        self.assertEqual(seen(keras, ranks="hydra"), [(2, 3, "epoch"), (90, 180, "step")])
+        # Under another launcher, such a number is a part of the line.
+        self.assertEqual(seen("[1] step 110/1000\n"), [(110, 1000, "step")])
 
 
 class FalsePositives(unittest.TestCase):

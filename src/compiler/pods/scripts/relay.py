@@ -1,10 +1,11 @@
-"""relay.py relay FILE [PATTERN]: passes on standard input to standard output, and descriptor 3 to standard error. Writes the progress
+"""relay.py relay FILE [PATTERN [RANKS]]: passes on standard input to standard output, and descriptor 3 to standard error. Writes the progress
 that it finds in the lines to FILE, as `STEP STEPS UNIT`, with `-` for unknown STEPS.
 
 relay.py read [PATTERN]: prints the progress that it finds in standard input.
 
 Without PATTERN, it recognises the lines that common frameworks print. A second process looks at the lines, and gets only what its
-pipe has room for, so that neither a slow PATTERN nor much output delays the training.
+pipe has room for, so that neither a slow PATTERN nor much output delays the training. RANKS is `hydra` if the launcher writes the
+ranks of the lines like Intel MPI and MPICH.
 """
 import contextlib
 import json
@@ -17,7 +18,8 @@ import time
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x08")
 # The rank before a line: mpirun, horovodrun and torchrun. mpirun writes it before the carriage return of a bar.
-RANK = re.compile(r"\[(?:\d+,)?(\d+)\]<std(?:out|err)>:|\[(?:default|rank)?(\d+)\]: ?")
+RANK = re.compile(r"\[(?:\d+,)?(\d+)\]<std(?:out|err)>: ?|\[(?:default|rank)?(\d+)\]: ?")
+HYDRA = re.compile(r"\[(\d+)\] ")
 # A bar of tqdm, also those of Lightning and of the Trainer of Hugging Face.
 BAR = re.compile(r"\b\d{1,3}%\|[^|]*\|\s*(\d{1,15}\.?\d{0,9})([kMGTP]?)/(\d{1,15}\.?\d{0,9})([kMGTP]?)\s{1,8}\[([^\]]*)")
 COUNT = re.compile(r"\b(\d{1,15})(?:it|step|epoch)s? \[(\d\d:[^\]/]*/[^\]]*)")
@@ -45,8 +47,9 @@ def number(text, unit=""):
 class Progress:
     """Finds the progress in one line after the other. `value` is the last one: step, steps or None, and unit."""
 
-    def __init__(self, pattern=""):
+    def __init__(self, pattern="", ranks=""):
         self.value = None
+        self.prefix = HYDRA if ranks == "hydra" else RANK
         self.pattern = re.compile(pattern) if pattern else None
         self.rank = self.bar = self.inner = self.outer = self.done = self.keras = None
         self.within = set()
@@ -55,11 +58,14 @@ class Progress:
 
     def look(self, line):
         line = ESCAPES.sub("", line)
-        found = RANK.match(line)
+        found = self.prefix.match(line)
         rank, self.rank = (found.group(1) or found.group(2) if found else self.rank), None
         if found:
             line = line[found.end():]
-        for found in RANK.finditer(line):
+            if not line:
+                self.rank = rank
+                return
+        for found in self.prefix.finditer(line):
             if found.end() == len(line):
                 self.rank = found.group(1) or found.group(2)
                 line = line[:found.start()]
@@ -178,9 +184,9 @@ def split(text):
     return re.split(r"[\r\n]+", text)
 
 
-def scan(readers, file, pattern):
+def scan(readers, file, pattern, ranks):
     """Reads lines from the pipes until their end."""
-    progress, tails, written, written_at, is_new = Progress(pattern), dict.fromkeys(readers, b""), None, 0.0, False
+    progress, tails, written, written_at, is_new = Progress(pattern, ranks), dict.fromkeys(readers, b""), None, 0.0, False
     poll = select.poll()
     for reader in readers:
         poll.register(reader, select.POLLIN)
@@ -228,7 +234,7 @@ def offer(pipe, data):
     return rest if len(rest) <= 4096 else b"\n" + rest[-4096:].partition(b"\n")[2]
 
 
-def relay(file, pattern):
+def relay(file, pattern="", ranks=""):
     try:
         re.compile(pattern)
     except re.error as error:
@@ -245,7 +251,7 @@ def relay(file, pattern):
         for _, writer in pipes.values():
             os.close(writer)
         try:
-            scan([reader for reader, _ in pipes.values()], file, pattern)
+            scan([reader for reader, _ in pipes.values()], file, pattern, ranks)
         finally:
             os._exit(0)
     poll = select.poll()
@@ -305,7 +311,7 @@ def read(pattern):
 if __name__ == "__main__":
     try:
         if sys.argv[1] == "relay":
-            relay(sys.argv[2], "".join(sys.argv[3:4]))
+            relay(*sys.argv[2:5])
         else:
             read("".join(sys.argv[2:3]))
     except KeyboardInterrupt:

@@ -4,7 +4,8 @@ relays=() is_read=''
 if [[ -n ${progress_pattern+given} && ${index:-0} == 0 ]]; then
   if type -P python3 >/dev/null; then is_read=yes; else log "observability.progress needs python3 in the image: the progress stays unknown"; fi
 fi
-watches_output=''
+watches_output='' rank_style=''
+case $kind,${mpi:-} in mpirun,intelmpi | mpirun,mpich | deepspeed,intelmpi | deepspeed,mpich) rank_style=hydra ;; esac
 [[ -z ${stall_action:-} || -n $stall_file$stall_metric ]] || watches_output=yes
 
 [[ -z $is_read$watches_output ]] || start_training() {
@@ -14,7 +15,7 @@ watches_output=''
     exec {hold}<>"$pipe"
     exec {errors}>"$pipe"
     exec {reader}<"$pipe"
-    exec {output}> >(exec python3 "$scripts/relay.py" relay "$generated/progress" "$progress_pattern" 3<&"$reader" {reader}<&- {hold}>&- {errors}>&-)
+    exec {output}> >(exec python3 "$scripts/relay.py" relay "$generated/progress" "$progress_pattern" "$rank_style" 3<&"$reader" {reader}<&- {hold}>&- {errors}>&-)
     relays=($!)
     exec {hold}>&- {reader}<&-
   else

@@ -9,6 +9,16 @@ except BaseException:
     pass
 
 
+# The standard output of a rank may be a pipe or a file. Python then writes only full buffers, so that lines and the progress in them
+# would come late.
+try:
+    import sys
+
+    sys.stdout.reconfigure(line_buffering=True)
+except BaseException:
+    pass
+
+
 try:
     import khorovod_frameworks
 except BaseException:
