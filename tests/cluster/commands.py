@@ -260,9 +260,9 @@ def commands_of_a_failure(case):
     with open(path, "w") as file:
         json.dump(job(seconds=0, code=3), file)
     out, err = khorovod(case, "run", "--kube-version", f"1.{MINOR}", path, code=1)
-    case.check(f"run printed {err}", "failed (exit code 42): failed after 1 attempts; the last: training ended with code 3" in err)
+    case.check(f"run printed {err}", "failed (exit code 42): failed after 1 attempt; the last: training ended with code 3" in err)
     check_message(case, status(case, "sum"), "training ended with code 3; GPUs are released")
-    case.check("the failed pod's log", "failed after 1 attempts" in khorovod(case, "logs", "sum", "--failed")[0])
+    case.check("the failed pod's log", "failed after 1 attempt" in khorovod(case, "logs", "sum", "--failed")[0])
 
 
 @play()

@@ -296,7 +296,7 @@ case_torchrun() {
   expect 0 "[0] " "[1] " "rank 0 of 4 on mnist-" "rank 2 of 4 on mnist-" "sum 6" "khorovod: trained"
   spec "exit 9" 'launcher: torchrun' 'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}' 'lifecycle: {retries: 0}'
   run
-  expect 42 "failed after 1 attempts"
+  expect 42 "failed after 1 attempt"
 }
 
 # The script of docs/many-nodes.md after its diff for torchrun. A second run finds the checkpoint of the first.

@@ -71,7 +71,7 @@ pub fn crash(story: &mut Story) {
     };
     story.add(Kind::Fault, "A rank fails", Time::of("noticed"), text, log);
     if fails {
-        let line = format!("failed after 1 attempts; the last: {failed}");
+        let line = format!("failed after 1 attempt; the last: {failed}");
         story.release(&line, "Failed, code 42", "`lifecycle.retries` is 0.");
         story.conclude("A rank exits with an error: the run ends with code 42, because `lifecycle.retries` is 0.");
         return;

@@ -31,9 +31,9 @@ case_events_of_a_run() {
 case_events_of_a_hang() {
   train 'echo up; sleep 300' 'workers: {replicas: 1, slotsPerWorker: 1}' 'lifecycle: {stall: {timeout: 10s}, retries: 0}' \
     'observability: {events: true}'
-  expect 42 "failed after 1 attempts"
+  expect 42 "failed after 1 attempt"
   grep -q "^Warning Stalled: no output for 1[0-9] s: " "$work/posted.log" || fail "no event about the hang: $(<"$work/posted.log")"
-  grep -q "^Warning Failed: failed after 1 attempts; the last: " "$work/posted.log" || fail "no event about the end"
+  grep -q "^Warning Failed: failed after 1 attempt; the last: " "$work/posted.log" || fail "no event about the end"
 }
 
 # The API server hangs: the launcher does not wait for it, and the events arrive once it answers.

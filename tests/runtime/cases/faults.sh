@@ -104,7 +104,7 @@ case_fails_when_open_mpi_5_loses_a_worker() {
   wait_for launcher "up 3"
   since=$SECONDS
   kill_pod worker-1
-  expect 42 "failed after 1 attempts; the last: lost worker"
+  expect 42 "failed after 1 attempt; the last: lost worker"
   lasted 20 "$since" "failing"
   released
 }
@@ -116,7 +116,7 @@ case_notices_a_silent_worker() {
   wait_for launcher "up 3"
   cut_network worker-1
   since=$SECONDS
-  expect 42 "failed after 1 attempts; the last: lost worker $job-$run-worker-1.$job"
+  expect 42 "failed after 1 attempt; the last: lost worker $job-$run-worker-1.$job"
   lasted 20 "$since" "noticing and ending"
   released
 }
@@ -126,14 +126,14 @@ case_loses_a_kept_worker() {
   train "$endless" 'lifecycle: {keepWorkers: true, retries: 0}'
   wait_for launcher "up 3"
   kill_pod worker-1
-  expect 42 "failed after 1 attempts; the last: lost worker $job-$run-worker-1.$job"
+  expect 42 "failed after 1 attempt; the last: lost worker $job-$run-worker-1.$job"
 }
 
 case_loses_an_indexed_worker() {
   train "$endless" 'launcher: {kind: mpirun, runsIn: firstWorker}' 'lifecycle: {retries: 0}'
   wait_for 0 "up 3"
   kill_pod 1
-  expect 42 "failed after 1 attempts; the last: lost worker $job-$run-1.$job"
+  expect 42 "failed after 1 attempt; the last: lost worker $job-$run-1.$job"
 }
 
 # The launcher is killed with SIGKILL, as if out of memory: a new one starts and counts the attempt.
@@ -473,7 +473,7 @@ case_elastic_shrinks_below_min() {
   wait_for launcher "from step 0: rank 3 of 4" 120 || return
   scale 1
   wait_for launcher " of at least 2 workers answer; training waits for more" 60
-  expect 42 "failed after 1 attempts"
+  expect 42 "failed after 1 attempt"
   released
 }
 

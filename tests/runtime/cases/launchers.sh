@@ -93,7 +93,7 @@ goes_silent_under() {
   with_launcher "$@" || return
   cut_network worker-1
   since=$SECONDS
-  expect 42 "failed after 1 attempts; the last: lost worker $job-$run-worker-1.$job"
+  expect 42 "failed after 1 attempt; the last: lost worker $job-$run-worker-1.$job"
   lasted 25 "$since" "noticing and ending"
   released
 }
@@ -115,7 +115,7 @@ drained_under() {
 loses_a_worker_under() {
   with_launcher "$@" || return
   kill_pod worker-1
-  expect 42 "failed after 1 attempts; the last: lost worker $job-$run-worker-1.$job"
+  expect 42 "failed after 1 attempt; the last: lost worker $job-$run-worker-1.$job"
   released
 }
 prepare_loses_a_worker_under_horovodrun() { make_horovod; }

@@ -567,10 +567,10 @@ fn one_indexed_job() {
             vec![
                 current("abc"),
                 indexed(ended("Failed", "PodFailurePolicy")),
-                exited(index(0), 42, "failed after 1 attempts; the last: training ended with code 1"),
+                exited(index(0), 42, "failed after 1 attempt; the last: training ended with code 1"),
             ],
             Phase::Failed,
-            "failed (exit code 42): failed after 1 attempts; the last: training ended with code 1; GPUs are released",
+            "failed (exit code 42): failed after 1 attempt; the last: training ended with code 1; GPUs are released",
         ),
     ]);
     let carrying = |spec: &str| {
@@ -687,10 +687,10 @@ fn other_controllers() {
     let of_volcano = |pod: Value| with(pod, "/metadata/ownerReferences", json!([{"kind": "Job", "name": "gpt-abc"}]));
     let state = state_of(&[annotated("volcano"), of_volcano(ready(worker(0))), of_volcano(ready(launcher()))]);
     assert_eq!(state.phase, Phase::Running, "{}", state.message);
-    let state = state_of(&[current("abc"), owned(exited(launcher(), 42, "failed after 1 attempts"))]);
+    let state = state_of(&[current("abc"), owned(exited(launcher(), 42, "failed after 1 attempt"))]);
     assert_eq!(
         (state.phase, state.message.as_str()),
-        (Phase::Failed, "failed (exit code 42): failed after 1 attempts; workers are released")
+        (Phase::Failed, "failed (exit code 42): failed after 1 attempt; workers are released")
     );
 }
 

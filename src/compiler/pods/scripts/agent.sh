@@ -177,7 +177,7 @@ do
   if [[ -s $generated/leaves ]] || ((${#gone[@]} && SECONDS - since >= 60)); then
     log "attempt ended: $failure; it does not count against lifecycle.retries"
   else
-    ((++failures <= retries)) || give_up "failed after $failures attempts; the last: $failure"
+    ((++failures <= retries)) || give_up "failed after $(count "$failures" attempt); the last: $failure"
     log "attempt $failures of $((retries + 1)) failed: $failure"
   fi
   record_phase waiting "the next attempt starts soon"

@@ -26,6 +26,13 @@ shorten() {
   (($# <= 8)) || printf ' and %d more' $(($# - 8))
 }
 
+# count NUMBER WORD: prints `1 attempt` or `2 attempts`.
+count() {
+  local end=s
+  (($1 != 1)) || end=''
+  printf '%d %s%s' "$1" "$2" "$end"
+}
+
 # limit NAME DEFAULT: prints a limit, which may change while the job runs.
 limit() {
   local value=''

@@ -164,7 +164,7 @@ start_status
 if [[ -n $own_job ]]; then
   check_limits
   retries=$(limit retries 3)
-  ((failures <= retries)) || finish 42 "$failures attempts failed, the last with its launcher, and lifecycle.retries is $retries"
+  ((failures <= retries)) || finish 42 "$(count "$failures" attempt) failed, the last with its launcher, and lifecycle.retries is $retries"
   [[ -z $scales ]] || scale_up
   note_attempt || finish 42 "cannot change the Job $own_job (HTTP $status)$(explain_denied "get and patch on jobs")"
 fi
@@ -232,4 +232,4 @@ while :; do
   pause $((failures < 6 ? 1 << failures : 60))
 done
 upload || log "the S3 volumes could not be uploaded"
-finish 42 "failed after $failures attempts; the last: $failure"
+finish 42 "failed after $(count "$failures" attempt); the last: $failure"
