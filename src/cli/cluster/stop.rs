@@ -14,8 +14,8 @@ use crate::cli::{Failure, Outcome, output};
     khorovod stop mnist --now    # without a checkpoint\n  \
     khorovod stop mnist --dry-run\n\n\
     It deletes the Job of the launcher and waits: the launcher signals all ranks,\n\
-    gives them the grace period of lifecycle.checkpoint, and scales the workers to\n\
-    0. Claims and their data stay. `khorovod run` starts the same run again,\n\
+    gives them the grace period of lifecycle.checkpoint, uploads S3 volumes, and\n\
+    scales the workers to 0. Claims and their data stay. `khorovod run` starts the same run again,\n\
     without a new runTag.\n\n\
     It ends jobs of the target plain. For the job of an operator, delete its object;\n\
     under Slurm, use scancel.")]
@@ -50,8 +50,8 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
             "khorovod stop ends only jobs of the target plain, and {note}; delete that object"
         )));
     }
-    if !args.now && state.phase.is_running() {
-        screen.notice("the ranks get the signal of lifecycle.checkpoint, and its grace period to save a checkpoint");
+    if let Some(notice) = notice(state.phase).filter(|_| !args.now) {
+        screen.notice(notice);
     }
     for call in calls(&selector, args.now, has_sets) {
         // A `wait` that fails, for example after its timeout, is not an error: the state that is read next shows
@@ -68,6 +68,20 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         false => format!(" is stopped: {}", state.message),
     };
     output::stdout(&format!("{}{how}\n{}\n", job.name, stays(&job, &claims, &state)))
+}
+
+/// Describes what the job does before its end, if it is stopped without `--now` in this phase.
+fn notice(phase: Phase) -> Option<&'static str> {
+    match phase {
+        Phase::Saving => Some("the ranks save a checkpoint, and keep the grace period of lifecycle.checkpoint"),
+        Phase::Uploading => Some(
+            "the results are uploaded to S3 first, which may take as long as the grace period of lifecycle.checkpoint",
+        ),
+        _ if phase.is_running() => {
+            Some("the ranks get the signal of lifecycle.checkpoint, and its grace period to save a checkpoint")
+        }
+        _ => None,
+    }
 }
 
 /// The calls that end all runs. Without `--now`, the first call returns when the launcher has exited. The launcher also

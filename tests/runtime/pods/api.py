@@ -9,6 +9,8 @@ import re
 import ssl
 import time
 
+import commands
+
 EVENTS = re.compile(r"/api/v1/namespaces/([\w-]+)/events")
 NAMED = re.compile(r"/(?:api|apis/([a-z.]+))/v1/namespaces/([\w-]+)/([a-z]+)/([\w.-]+)(?:/(scale))?")
 KINDS = {"jobs": "Job", "statefulsets": "StatefulSet", "configmaps": "ConfigMap", "secrets": "Secret", "services": "Service"}
@@ -48,6 +50,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refused(429, "too many requests")
         if self.path == "/apply" and account == "admin":
             return self.cluster.apply(body)
+        if self.path == "/kubectl" and account == "admin":
+            return commands.answer(self.cluster, json.loads(body))
         if self.path.startswith("/api/v1/nodes/"):
             return self.node(self.path.removeprefix("/api/v1/nodes/"), account, verb)
         if found := EVENTS.fullmatch(self.path):

@@ -37,6 +37,7 @@ class Pod:
         self.group = self.security.get("fsGroup", None if chosen else PLATFORM_USER)
         self.deleted = self.disrupted = self.ready = self.connected = False
         self.process = None
+        self.runs = ""  # the name of the container that has started
         os.makedirs(self.folder)
         threading.Thread(target=self.live, daemon=True).start()
 
@@ -201,6 +202,7 @@ class Pod:
             self.process = subprocess.Popen(
                 enter + program, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd="/", start_new_session=True
             )
+        self.runs = container["name"]
         self.cluster.event(f"{self.short} started {container['name']} at {self.address}")
         threading.Thread(target=self.note_first, args=[self.process], daemon=True).start()
         code = self.process.wait()

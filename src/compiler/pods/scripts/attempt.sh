@@ -151,19 +151,23 @@ all_stayed() {
 # Whether ranks still save a checkpoint. agent.sh redefines it.
 are_saving() { true; }
 
-# save_checkpoint WHY: sends the checkpoint signal to all ranks and waits for their end, at most checkpoint_grace seconds.
+# save_checkpoint WHY: sends the checkpoint signal to all ranks and waits for their end, at most checkpoint_grace seconds. If this launcher
+# is stopped meanwhile, the ranks get no second signal, which would interrupt them while they save.
+saves_until=''
 save_checkpoint() {
-  local until=$((SECONDS + checkpoint_grace))
   [[ -n $training ]] && is_running || return 0
-  log "$1: all ranks get SIG$checkpoint_signal and have $checkpoint_grace s to save a checkpoint"
-  record_phase saving "$1"
-  # A script of the launcher `shell` and all its local processes get SIGTERM.
-  if [[ $kind$checkpoint_signal == shellTERM ]]; then
-    stop_training "$checkpoint_grace"
-    return
+  if [[ -z $saves_until ]]; then
+    saves_until=$((SECONDS + checkpoint_grace))
+    log "$1: all ranks get SIG$checkpoint_signal and have $checkpoint_grace s to save a checkpoint"
+    record_phase saving "$1"
+    # A script of the launcher `shell` and all its local processes get SIGTERM.
+    if [[ $kind$checkpoint_signal == shellTERM ]]; then
+      stop_training "$checkpoint_grace"
+      return
+    fi
+    signal_ranks
   fi
-  signal_ranks
-  while is_running && are_saving && ((SECONDS < until)); do pause 0.2; done
+  while is_running && are_saving && ((SECONDS < saves_until)); do pause 0.2; done
 }
 
 # Whether this pod reaches other pods by IPv4. In an IPv6 cluster of EKS, a pod also has an IPv4 address, but only for egress and
@@ -196,7 +200,7 @@ rest() {
 attempt() {
   local checked=$SECONDS host patience='' other
   local -A started_as=() missing_since=()
-  failure='' code='' gone=() by_address=yes
+  failure='' code='' gone=() by_address=yes saves_until=''
   : >"$generated/lost"
   # A worker lost in the last attempt must not count as busy.
   rm -f "$generated/seen" "$generated/found" "$generated/leaves" "$generated/stalled" "$generated/progress" "$generated/silent" "$generated/stuck"
