@@ -113,13 +113,18 @@ impl Place {
 }
 
 fn fields(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    each_value(value, path, &mut |path, _| drop(found.insert(path.to_owned())));
+}
+
+/// Calls a function with the path and the value of each field that has no fields itself.
+fn each_value(value: &Value, path: &str, see: &mut dyn FnMut(&str, &Value)) {
     match value {
         Value::Object(of) => {
             let dot = if path.is_empty() { "" } else { "." };
-            of.iter().for_each(|(name, field)| fields(field, &format!("{path}{dot}{name}"), found));
+            of.iter().for_each(|(name, field)| each_value(field, &format!("{path}{dot}{name}"), see));
         }
-        Value::Array(items) => items.iter().for_each(|item| fields(item, &format!("{path}[]"), found)),
-        _ => drop(found.insert(path.to_owned())),
+        Value::Array(items) => items.iter().for_each(|item| each_value(item, &format!("{path}[]"), see)),
+        _ => see(path, value),
     }
 }
 
@@ -301,6 +306,87 @@ fn the_fields_of_a_status() {
     let listed: BTreeSet<String> = listed.iter().map(|name| plain(name)).collect();
     let unlisted: Vec<_> = found.iter().filter(|name| !listed.contains(*name)).collect();
     assert!(unlisted.is_empty(), "{unlisted:#?}");
+}
+
+/// In each phase that the reference lists, `status` and `list` print the phase, and fields of the types in the reference.
+#[test]
+fn the_json_of_each_phase() {
+    let place = Place::new();
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md")).unwrap();
+    let rows = page.split("<!-- fields: status -->\n").nth(1).unwrap().split("<!-- end -->").next().unwrap().lines();
+    let cells = rows.map(|row| row.split('|').map(|cell| cell.trim().trim_matches('`')).collect::<Vec<_>>());
+    let types: Vec<(String, String)> = cells
+        .filter(|cells| cells.len() > 3 && cells[1].starts_with("jobs"))
+        .map(|cells| (cells[1].replace('?', ""), cells[2].to_owned()))
+        .collect();
+    let listed: BTreeSet<&str> = page
+        .split("| Phase | Meaning |\n|---|---|\n")
+        .nth(1)
+        .unwrap()
+        .lines()
+        .map_while(|row| row.strip_prefix("| `")?.split('`').next())
+        .collect();
+
+    let reports = |phase: &str| {
+        let mut items = place.running();
+        let report =
+            json!({"phase": phase, "since": 1, "attempt": 1, "failures": 0, "retries": 3, "held": 1, "trained": 1});
+        items[2]["metadata"]["annotations"] = json!({"khorovod.dev/status": report.to_string()});
+        items
+    };
+    let changed = |pointer: &str, value: Value| {
+        let mut items = place.running();
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        items[2].pointer_mut(parent).unwrap()[key] = value;
+        items
+    };
+    let mut recovering = reports("waiting");
+    let report = json!({"phase": "waiting", "attempt": 2, "failures": 1, "retries": 3, "lastEnd": "lost worker a"});
+    recovering[2]["metadata"]["annotations"] = json!({"khorovod.dev/status": report.to_string()});
+    let mut suspended = changed("/spec", json!({"suspend": true}));
+    suspended.drain(3..6);
+    let mut without_job = place.running();
+    without_job.drain(2..6);
+    let cases = [
+        ("queued", suspended),
+        ("waiting", reports("waiting")),
+        ("preparing", reports("preparing")),
+        ("training", reports("training")),
+        ("running", place.running()),
+        ("recovering", recovering),
+        ("saving", reports("saving")),
+        ("uploading", reports("uploading")),
+        ("stopping", changed("/metadata/deletionTimestamp", json!("2026-11-26T07:00:00Z"))),
+        ("stopped", without_job),
+        ("trained", place.ended(0, "trained")),
+        ("failed", place.ended(42, "failed")),
+        ("superseded", place.ended(43, "superseded: run a is current")),
+        ("pastDeadline", place.ended(44, "past its deadline of 600 s")),
+    ];
+    assert_eq!(cases.iter().map(|(phase, _)| *phase).collect::<BTreeSet<_>>(), listed);
+    for (phase, items) in cases {
+        place.answer("objects.json", &items);
+        for command in [&["status", "mnist", "-o", "json"][..], &["list", "-o", "json"]] {
+            let (code, out, err) = place.khorovod(command);
+            assert_eq!(code, 0, "{phase}: {err}");
+            let printed: Value = serde_json::from_str(&out).unwrap();
+            assert_eq!(printed["jobs"][0]["phase"], phase, "{command:?}: {out}");
+            each_value(&printed, "", &mut |path, value| {
+                let found = types.iter().find(|(name, _)| name == path).unwrap_or_else(|| panic!("{phase}: {path}"));
+                let is_right = match found.1.as_str() {
+                    "string" => value.is_string(),
+                    "integer" => value.is_i64() || value.is_u64(),
+                    "number" => value.is_number(),
+                    "boolean" => value.is_boolean(),
+                    other => panic!("{other}"),
+                };
+                assert!(is_right, "{phase}: {path} is {value}, not of the type {}", found.1);
+            });
+        }
+    }
+    place.answer("objects.json", &[]);
+    let (code, out, _) = place.khorovod(&["status", "mnist", "-o", "json"]);
+    assert_eq!((code, out.as_str()), (3, ""));
 }
 
 #[test]
@@ -610,7 +696,7 @@ fn wait_waits_for_the_given_state() {
     place.answer("objects.json", &place.ended(0, "trained"));
     let (code, out, err) = place.khorovod(&["wait", "mnist"]);
     assert!(code == 0 && err.contains("running: ") && out.contains("trained in"), "{out}{err}");
-    place.answer("objects.json", &place.ended(42, "failed after 1 attempts"));
+    place.answer("objects.json", &place.ended(42, "failed after 1 attempt"));
     for (args, expected) in [
         (&["wait", "mnist"][..], 1),
         (&["wait", "mnist", "--for", "running"], 1),
