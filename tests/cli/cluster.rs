@@ -113,7 +113,9 @@ impl Place {
 }
 
 fn fields(value: &Value, path: &str, found: &mut BTreeSet<String>) {
-    each_value(value, path, &mut |path, _| drop(found.insert(path.to_owned())));
+    each_value(value, path, &mut |path, _| {
+        found.insert(path.to_owned());
+    });
 }
 
 /// Calls a function with the path and the value of each field that has no fields itself.

@@ -298,8 +298,8 @@ fn own_count(option: &str, case: &Case<'_>, np: u64) -> (u64, String) {
             let workers = groups.iter().map(|group| u64::from(group.replicas)).sum();
             (workers, format!("the job has {workers} workers"))
         }
-        "--nproc-per-node" | "--nproc_per_node" | "--num_gpus" | "--slots-per-host" | "--slots" | "-ppn" | "-perhost"
-        | "-ranks-per-proc" | "-N" | "-npernode" | "--npernode" => {
+        "--nproc-per-node" | "--nproc_per_node" | "--num_gpus" | "--slots-per-host" | "--slots" | "-ppn"
+        | "-perhost" | "-ranks-per-proc" | "-N" | "-npernode" | "--npernode" => {
             let slots = groups.first().map_or(0, |group| u64::from(group.slots));
             (slots, format!("each worker has {slots} ranks"))
         }
