@@ -77,6 +77,14 @@ def outward(text, page, chapters):
     return text
 
 
+def folders(text, page):
+    """Returns the text of a page in which links to folders lead to their pages. Not every server adds the slash to their address."""
+    for link, target, anchor in links(page):
+        if target.is_dir() and not anchor:
+            text = text.replace(f"]({link})", f"]({link.rstrip('/')}/index.html)")
+    return text
+
+
 def pages():
     """Returns the pages in SUMMARY.md, in order."""
     return list(dict.fromkeys(targets(SUMMARY)))
@@ -93,7 +101,7 @@ def stage():
     (SOURCE / "SUMMARY.md").write_text(summary)
     live = (PREVIEW / "index.html").exists()
     for page in chapters:
-        text = outward(relative(page.read_text(), page), page, chapters)
+        text = folders(outward(relative(page.read_text(), page), page, chapters), page)
         text = text.replace("<!-- live -->\n", LIVE if live else "")
         put(page, PICTURE.sub(lambda found: ELEMENT.format(name=found[1]) if live else "", text))
         for target in set(targets(page)) - {page, *chapters}:

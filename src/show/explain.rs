@@ -21,7 +21,7 @@ const LAUNCHER_EXIT_CODES: &[(&str, &str)] = &[
     (
         "42",
         "The training failed and is not retried: no retries are left, or a retry cannot help. The GPUs are released. The \
-         last line of the log is the reason; the page \"Debugging\" of the documentation lists all reasons.",
+         last line of the log is the reason; the page \"Troubleshooting by symptom\" of the documentation lists all reasons.",
     ),
     ("43", "A newer run of the job exists, so this one stopped. The GPUs are released."),
     ("44", "`lifecycle.deadline` passed. The GPUs are released."),
@@ -404,8 +404,8 @@ fn nearest(root: &Value, topic: &str) -> String {
     scored.dedup_by(|a, b| a.1 == b.1);
     let names: Vec<&str> = scored.iter().take(3).map(|(_, name)| name.as_str()).collect();
     if names.is_empty() {
-        "; `khorovod explain --codes` lists all codes, and `khorovod explain spec` all fields; the page \"Debugging\" of the \
-         documentation explains messages of running jobs"
+        "; `khorovod explain --codes` lists all codes, and `khorovod explain spec` all fields; the page \"Troubleshooting by \
+         symptom\" of the documentation explains messages of running jobs"
             .to_owned()
     } else {
         format!("; did you mean {}?", names.join(" or "))

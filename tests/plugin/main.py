@@ -435,7 +435,8 @@ def argocd(place, work, helm4):
 def folder(place, app, generate):
     """A folder of specs and other manifests in Argo CD."""
     (app / "overlays").mkdir(parents=True)
-    (app / "job.yaml").write_text(JOB)
+    # Not every editor ends a file with a line break.
+    (app / "job.yaml").write_text(JOB.rstrip())
     (app / "theirs.yaml").write_text("a: 1\n")
     (app / "overlays/small.yaml").write_text("spec: {workers: {replicas: 3, gpus: 1}}\n")
     native = lambda *args: objects(place.run("khorovod", "render", "-q", "-n", "ml", *args, stdin=JOB).stdout).items()
