@@ -23,7 +23,7 @@ import tarfile
 import time
 import tomllib
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import archive
 from project import HOMEPAGE, ROOT, SUMMARY, VERSION, epoch
@@ -33,6 +33,13 @@ ABOUT_BOOK = tomllib.loads((ROOT / "book/book.toml").read_text(encoding="utf-8")
 BOOK = ROOT / "target/book/html"
 SCHEMAS = ROOT / "schema"
 IMAGE = ROOT / "book/social.png"
+# What social networks show for a page.
+SOCIAL = {
+    "image": f"{HOMEPAGE}/social.png",
+    "image:width": "1200",
+    "image:height": "630",
+    "image:alt": "khorovod: one short training spec in, plain Kubernetes objects out",
+}
 # Pages without content of their own: the page for missing files, and the table of contents that mdBook frames.
 UNLISTED = {"404.html", "toc.html"}
 STYLE = (
@@ -191,6 +198,9 @@ class Site:
         own = re.search(r'<meta\s+name="description"\s+content="([^"]*)"', text)
         about = html.unescape(own[1]) if own and html.unescape(own[1]) != ABOUT_BOOK else description(text)
         address = f"{HOMEPAGE}/{newest.removesuffix('index.html') if newest.endswith('index.html') else newest}"
+        # The preview has an image of its own, beside it.
+        image = dict(re.findall(r'<meta\s+property="og:(image[a-z:]*)"\s+content="([^"]*)"', text)) or SOCIAL
+        image = {**image, "image": urljoin(address, image["image"])}
         quoted = {"title": html.escape(title), "description": html.escape(about)}
         tags = [
             f'<link rel="canonical" href="{html.escape(address)}">',
@@ -199,11 +209,10 @@ class Site:
             '<meta property="og:site_name" content="khorovod">',
             *(f'<meta property="og:{name}" content="{value}">' for name, value in quoted.items()),
             f'<meta property="og:url" content="{html.escape(address)}">',
-            f'<meta property="og:image" content="{HOMEPAGE}/social.png">',
-            '<meta property="og:image:alt" content="khorovod: one short training spec in, plain Kubernetes objects out">',
+            *(f'<meta property="og:{name}" content="{value}">' for name, value in image.items()),
             '<meta name="twitter:card" content="summary_large_image">',
         ]
-        text = re.sub(r'\s*<meta\s+(name="description"|property="og:[a-z:]+")\s[^>]*?>', "", text)
+        text = re.sub(r'\s*<meta\s+(name="(?:description|twitter:card)"|property="og:[a-z:]+")\s[^>]*?>', "", text)
         text = text.replace("</title>", "</title>\n" + "\n".join(tags), 1)
         up = "../" * path.as_posix().count("/")
         shown = version or self.newest.version

@@ -28,7 +28,15 @@ function offline(): Plugin {
   };
 }
 
+/** A value of the workspace's Cargo.toml. */
+function ofProject(name: string): string {
+  const [, value] = new RegExp(`^${name} = "(.*)"$`, "m").exec(readFileSync("../Cargo.toml", "utf8")) ?? [];
+  if (value === undefined) throw new Error(`Cargo.toml has no ${name}`);
+  return JSON.stringify(value);
+}
+
 export default defineConfig({
+  define: { VERSION: ofProject("version"), REPOSITORY: ofProject("repository") },
   // The page works in any folder of any server.
   base: "./",
   build: {

@@ -43,8 +43,9 @@ def page(site, homepage, path, titles):
     check(bool(head.title.strip()) and head.title.strip() == one("og:title"), f"{where}: a title", head.title)
     check(one("html") == "en" and bool(one("viewport")), f"{where}: a language and a viewport", head.found)
     check(one("og:description") == about and one("twitter:card") == "summary_large_image", f"{where}: a description for social networks", head.found)
-    check(one("og:image") == f"{homepage}/social.png", f"{where}: an image for social networks", head.found.get("og:image"))
     address = one("canonical") or ""
+    own = f"{address}social.png" if path.match("web/dist/index.html") else f"{homepage}/social.png"
+    check(one("og:image") == own and bool(one("og:image:alt")), f"{where}: an image for social networks", head.found.get("og:image"))
     check(address == one("og:url") and address.startswith(f"{homepage}/"), f"{where}: a canonical address", address)
     file = site / address.removeprefix(f"{homepage}/")
     file = file / "index.html" if file.is_dir() else file

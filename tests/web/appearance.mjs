@@ -235,6 +235,27 @@ test("targets are at least 40 px on a touch screen", async () => {
   await server.close();
 });
 
+test("what can be focused has a name of whole words, and the editor a description", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: "" });
+  check(
+    await page.getByRole("button", { name: "elastic Elastic Horovod: the training continues" }).isVisible(),
+    "the name of a card",
+  );
+  await write(page, smallest);
+  const session = await page.context().newCDPSession(page);
+  const { nodes } = await session.send("Accessibility.getFullAXTree");
+  const names = nodes.filter(({ role }) => role?.value === "button").map(({ name }) => name?.value);
+  check(
+    names.some((name) => /ranks 0–7$/.test(name)) && names.some((name) => /launcher/.test(name)),
+    `the names of workers and of the launcher: ${names.join("; ")}`,
+  );
+  check(!names.some((name) => /worker 0\S/.test(name)), `names without spaces: ${names.join("; ")}`);
+  const box = nodes.find(({ role, name }) => role?.value === "textbox" && name?.value === "Training spec, YAML");
+  check(box?.description?.value.includes("Escape, then Tab"), `the description: ${JSON.stringify(box?.description)}`);
+  await server.close();
+});
+
 test("at 200 % zoom a pane fills the screen", async () => {
   const server = await serve();
   const page = await open(server, { viewport: { width: 640, height: 400 }, spec: smallest });

@@ -102,6 +102,7 @@ export async function close() {
 /** Opens the page and waits for its first preview. `page.complaints` collects errors and warnings of the console. */
 export async function open(server, { hash = "", spec, wait = true, ...options } = {}) {
   const context = await (await launch()).newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  context.setDefaultTimeout(30_000 * Math.min(6, slack()));
   const page = await context.newPage();
   page.complaints = [];
   page.on("pageerror", (error) => page.complaints.push(String(error)));

@@ -149,6 +149,35 @@ test("several jobs are drawn and counted", async () => {
   check((await details(page)).host.endsWith("-worker-1.bert"), "the host of the second job");
   const marked = await page.locator("#editor .origin").allInnerTexts();
   check(marked.length === 1 && marked[0].includes("replicas: 2"), `the lines of the second job: ${marked}`);
+  // Jobs that begin below what the editor shows.
+  const many = [3, 4, 5, 6, 7].map((replicas) =>
+    smallest
+      .replace("name: mnist", `name: job-${replicas}`)
+      .replace(
+        "workers: {replicas: 4, gpus: 8}",
+        `workers:\n    # as many as fit\n    replicas: ${replicas}\n    gpus: 8`,
+      ),
+  );
+  await write(page, many.join("---\n"));
+  for (const [job, replicas] of [3, 4, 5, 6, 7].entries()) {
+    await page.locator(`[data-key="${job ? `${job}/` : ""}worker 0 1"]`).click();
+    check((await details(page)).host.endsWith(`-worker-1.job-${replicas}`), `the host of job ${job}`);
+    const lines = await page.locator("#editor .origin").allInnerTexts();
+    same(
+      lines.map((line) => line.trim()),
+      ["workers:", "# as many as fit", `replicas: ${replicas}`, "gpus: 8"],
+      `the lines of job ${job}`,
+    );
+    const colours = await page.evaluate(() =>
+      [...document.querySelector("#editor").shadowRoot.querySelectorAll(".origin")].map(
+        (line) => line.querySelectorAll("span").length,
+      ),
+    );
+    check(
+      colours.every((count) => count > 0),
+      `the lines of job ${job} have no colours: ${colours}`,
+    );
+  }
   await server.close();
 });
 

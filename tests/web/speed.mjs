@@ -90,7 +90,32 @@ test("a key press leads to a new preview in time", async () => {
   return `${times.join("; ")}; p95 of each round with examples ${rounds.map((one) => one.p95).join(", ")}`;
 });
 
-test("the page is interactive within a second", async () => {
+test("a key press leads to a new preview in time on a quarter of a CPU", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const session = await page.context().newCDPSession(page);
+  const rounds = [];
+  for (let round = 0; round < (process.env.STRICT ? 4 : 2); round++) {
+    const all = [];
+    for (const [, spec] of examples) {
+      if (!/replicas: *\d/.test(spec)) continue;
+      await session.send("Emulation.setCPUThrottlingRate", { rate: 1 });
+      await write(page, spec);
+      await session.send("Emulation.setCPUThrottlingRate", { rate: 4 });
+      await keys(page, 2, "replicas: *\\d+");
+      all.push(...(await keys(page, 6, "replicas: *\\d+")));
+    }
+    rounds.push(summary(all.sort((a, b) => a - b)));
+  }
+  keep("examples, a quarter of a CPU, a new page", rounds.shift());
+  const times = rounds.sort((a, b) => a.p95 - b.p95)[rounds.length >> 1];
+  keep("examples, a quarter of a CPU", times);
+  check(times.p95 <= 60 * slack(), `the examples' p95 is ${times.p95} ms`);
+  await server.close();
+  return `${times.p50}/${times.p95}; p95 of each round ${rounds.map((one) => one.p95).join(", ")}`;
+});
+
+test("the page is interactive within 0.7 s", async () => {
   const server = await serve();
   const took = [];
   for (let round = 0; round < 7; round++) {
@@ -100,7 +125,7 @@ test("the page is interactive within a second", async () => {
   }
   took.sort((a, b) => a - b);
   keep("interactive, ms", { least: Math.round(took[0]), median: Math.round(took[3]), most: Math.round(took[6]) });
-  check(took[3] <= 1_000 * slack(), `interactive after ${took[3]} ms`);
+  check(took[3] <= 700 * slack(), `interactive after ${took[3]} ms`);
   await server.close();
   return took.map(Math.round).join(", ");
 });
@@ -134,7 +159,9 @@ test("the page is small", async () => {
   const folder = join(dist, "assets");
   // The texts are loaded after the first picture, the importers for the first import, the keys for the first download with keys, the
   // module with every target when another target is chosen, and the timeline when it is opened.
-  const sizes = { wasm: 0, keys: 0, texts: 0, targets: 0, importers: 0, timeline: 0, js: 0, css: 0, json: 0 };
+  const sizes = { wasm: 0, keys: 0, texts: 0, targets: 0, importers: 0, timeline: 0, js: 0, asked: 0, css: 0, json: 0 };
+  // JavaScript that is loaded only for a dialog, a view or a link that is opened.
+  const isAsked = /^(import|compare|timeline|packed|khorovod_web_(import|keys|timeline))-.*\.js$/;
   const named = {
     _keys_bg: "keys",
     _texts_bg: "texts",
@@ -145,7 +172,7 @@ test("the page is small", async () => {
   for (const file of readdirSync(folder)) {
     const packed = packedSize(join(folder, file));
     const module = Object.keys(named).find((part) => file.includes(part));
-    sizes[module ? named[module] : file.split(".").at(-1)] += packed;
+    sizes[module ? named[module] : isAsked.test(file) ? "asked" : file.split(".").at(-1)] += packed;
   }
   keep("brotli, bytes", sizes);
   check(sizes.wasm <= 400_000, `the module is ${sizes.wasm} bytes`);

@@ -113,6 +113,11 @@ export class Compiler {
     return { ...json, rendered };
   }
 
+  /** Compiles another spec than that of the editor, with a picture of this width. */
+  async compile(spec: string, width: number): Promise<wire.Preview> {
+    return unpack(wire.checkPreview, asBytes(await this.ask({ name: "preview", spec, width }).answer)).json;
+  }
+
   /** Draws the jobs of a spec as an SVG file; empty if the spec has errors. */
   svg(spec: string): Promise<string> {
     return this.askText({ name: "svg", spec });
@@ -193,7 +198,7 @@ export class Compiler {
     const waiting = this.waiting.get(id);
     this.waiting.delete(id);
     this.workerMemory = memory;
-    if (waiting?.request.call.name === "preview") this.last.took = took;
+    if (waiting && id === this.running?.id) this.last.took = took;
     if (error !== undefined) {
       // After a panic the module's state is undefined.
       this.restartWorker();

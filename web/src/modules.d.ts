@@ -36,5 +36,9 @@ declare module "*/pkg/khorovod_web_keys.js" {
 declare module "*/pkg/khorovod_web_texts.js" {
   export function scripts(): string;
   export function codes(): string;
-  export default function load(options: { module_or_path: string }): Promise<unknown>;
+  export default function load(options: { module_or_path: string | BufferSource }): Promise<unknown>;
 }
+
+/** The version of khorovod and the address of its source, which vite.config.ts reads from Cargo.toml. */
+declare const VERSION: string;
+declare const REPOSITORY: string;

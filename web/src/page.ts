@@ -4,7 +4,7 @@ import moduleFile from "../pkg/khorovod_web_bg.wasm?url";
 import targetsModuleFile from "../pkg/khorovod_web_targets_bg.wasm?url";
 import { bookAddress, bookLink } from "./book";
 import { asError, type Compiled, Compiler } from "./compiler";
-import { byId, h, markup, setText, setVisible } from "./dom";
+import { byId, h, markup, setText } from "./dom";
 import { Drafts } from "./drafts";
 import { Editor } from "./editor";
 import { loadExamples, smallest } from "./examples";
@@ -77,6 +77,7 @@ export class Page {
       compiler: () => this.compiler,
       editor: this.editor,
       target: () => this.target,
+      drafts: this.drafts,
       storage: storage("localStorage"),
       highlight: (range) => {
         this.showPane("spec");
@@ -383,9 +384,9 @@ export class Page {
     const target = byId("target", HTMLSelectElement);
     target.append(...TARGETS.map(([value, label]) => h("option", { value }, label)));
     target.addEventListener("change", () => this.chooseTarget(target.value));
-    const links = bookAddress("docs/start.html") === undefined ? [] : bookLink("docs/start.html", "Docs");
-    byId("links").append(...links);
-    setVisible(byId("links"), links.length > 0);
+    const docs = bookAddress("docs/start.html") === undefined ? [] : bookLink("docs/start.html", "Docs");
+    const source = h("a", { href: REPOSITORY, target: "_top" }, "Source");
+    byId("links").append(...docs, source, h("span", {}, VERSION));
     byId("import-open").addEventListener("click", () => this.openImport());
     byId("share").addEventListener("click", () => {
       this.report(

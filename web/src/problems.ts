@@ -3,7 +3,7 @@ import { aboutCode } from "./book";
 import { count, h, markup } from "./dom";
 import { type Editor, fixLabel } from "./editor";
 import { inPage } from "./hints";
-import type { Codes, Preview, Problem } from "./wire/types";
+import type { Codes, PlacedText, Preview, Problem } from "./wire/types";
 
 /** At most this many problems are listed; all of them are underlined in the editor. */
 const LISTED = 50;
@@ -30,6 +30,7 @@ export class ProblemList {
     this.parent.replaceChildren(
       // The list keeps its place, so that nothing moves while an error comes and goes.
       ...(problems.length ? [] : [h("p", { class: "none" }, "No problems.")]),
+      ...this.offerAll(problems.flatMap(({ fix }) => fix ?? [])),
       ...problems.slice(0, LISTED).map((problem) => this.row(problem)),
       ...(rest ? [h("p", {}, `${count(rest, "more problem")}.`)] : []),
     );
@@ -37,9 +38,18 @@ export class ProblemList {
 
   /** Puts a suggestion above the problems that are shown. */
   suggest({ text, label, act }: Suggestion) {
-    const button = h("button", { type: "button", class: "fix", onclick: act }, label);
     this.parent.querySelector(".none")?.remove();
-    this.parent.prepend(h("div", { class: "offer" }, h("p", {}, ...markup(text)), button));
+    this.parent.prepend(offer(text, label, act));
+  }
+
+  /** A button that applies all fixes, if there are several. */
+  private offerAll(fixes: PlacedText[]): HTMLElement[] {
+    if (fixes.length < 2) return [];
+    const onclick = () => {
+      this.editor.applyAll(fixes);
+      this.editor.focus();
+    };
+    return [offer(`${fixes.length} problems have a fix.`, "Fix all", onclick)];
   }
 
   private row(problem: Problem): HTMLElement {
@@ -73,6 +83,14 @@ export class ProblemList {
     );
   }
 }
+
+const offer = (text: string, label: string, onclick: () => void) =>
+  h(
+    "div",
+    { class: "offer" },
+    h("p", {}, ...markup(text)),
+    h("button", { type: "button", class: "fix", onclick }, label),
+  );
 
 /** The worst severity among the problems of a preview. */
 export function worstOf({ problems }: Preview): Problem["severity"] | "" {

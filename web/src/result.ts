@@ -3,6 +3,7 @@ import type { Apply } from "./apply";
 import { asError, type Compiled, type Compiler, type State } from "./compiler";
 import type { Details } from "./details";
 import { byId, h, setText, setVisible } from "./dom";
+import type { Drafts } from "./drafts";
 import type { Editor } from "./editor";
 import type { Objects } from "./objects";
 import { once } from "./once";
@@ -24,6 +25,7 @@ interface Context {
   editor: Editor;
   /** The target that the spec is rendered for. */
   target: () => string;
+  drafts: Drafts;
   /** Where the price is stored. */
   storage: Storage | undefined;
   /** Marks a range of the spec and shows it, on a narrow screen too. */
@@ -181,11 +183,14 @@ export class Result {
           this.redraw("objects");
         },
       }),
-      whatIf: new WhatIf(
-        byId("what-if"),
-        { text: spec, replace: (edit) => context.editor.replace(edit) },
-        context.storage,
-      ),
+      whatIf: new WhatIf(byId("what-if"), {
+        text: spec,
+        replace: (edit) => context.editor.replace(edit),
+        compiler: () => this.compiler,
+        drafts: context.drafts,
+        storage: context.storage,
+        report: (action) => this.report(action),
+      }),
       drawPlans,
     };
     return this.loaded;

@@ -1,6 +1,8 @@
 // "What if": sliders for the size of a job, which write into the spec, and what the job costs at a price per GPU hour.
-import type { State } from "./compiler";
+import type { Compiler, State } from "./compiler";
 import { count, h, number, setText, setVisible } from "./dom";
+import type { Drafts } from "./drafts";
+import { once } from "./once";
 import { gpus } from "./total";
 import type { PlacedText, Report } from "./wire/types";
 
@@ -72,9 +74,15 @@ export function costOf(reports: Pick<Report, "cost">[], price: number | undefine
 /** The largest number of a slider: a power of two with room to grow. */
 export const mostOf = (value: number, most: number) => Math.max(most, 2 ** Math.ceil(Math.log2(value * 1.5 || 1)));
 
-interface EditedSpec {
+interface Context {
+  /** The text of the spec. */
   text: () => string;
   replace: (edit: PlacedText) => void;
+  compiler: () => Compiler;
+  drafts: Drafts;
+  storage: Storage | undefined;
+  /** Shows the error of an action, if it has one. */
+  report: (action: Promise<unknown>) => void;
 }
 
 export class WhatIf {
@@ -101,19 +109,25 @@ export class WhatIf {
   private readonly cost = h("p", { role: "status" });
   private readonly hint = h("p", { class: "hint" });
 
+  private readonly comparison = once(async () => {
+    const { Comparison } = await import("./compare");
+    return new Comparison(this.context);
+  });
+
   constructor(
     parent: HTMLElement,
-    private readonly spec: EditedSpec,
-    private readonly storage: Storage | undefined,
+    private readonly context: Context,
   ) {
+    const onclick = () => context.report(this.compare());
+    const compare = h("button", { type: "button", onclick }, "Compare with another spec…");
     const priceLabel = h("label", {}, h("span", {}, "Price per GPU hour"), this.price);
     parent.append(
-      h("div", { class: "fields" }, this.jobLabel, ...this.sliders.map(({ label }) => label), priceLabel),
+      h("div", { class: "fields" }, this.jobLabel, ...this.sliders.map(({ label }) => label), priceLabel, compare),
       this.cost,
       this.hint,
     );
     try {
-      this.price.value = storage?.getItem(PRICE) ?? "";
+      this.price.value = context.storage?.getItem(PRICE) ?? "";
     } catch {
       // The browser lets the page store nothing.
     }
@@ -135,7 +149,7 @@ export class WhatIf {
 
   /** The ranges of the fields in the spec as it is now; undefined if it has errors that no slider has made. */
   private ranges(): Ranges | undefined {
-    const spec = this.spec.text();
+    const spec = this.context.text();
     if (spec === this.written?.spec) return this.written.ranges;
     return spec === this.state?.spec ? this.state.compiled.places[this.job] : undefined;
   }
@@ -144,7 +158,7 @@ export class WhatIf {
     const { compiled } = this.state ?? {};
     const report = compiled?.jobs[this.job];
     if (!compiled || !report) return;
-    const spec = this.spec.text();
+    const spec = this.context.text();
     const ranges = this.ranges();
     for (const { field, input, value } of this.sliders) {
       const { path, least, most } = field;
@@ -159,9 +173,19 @@ export class WhatIf {
     }
     setText(this.hint, this.hintFor(ranges, spec));
     setVisible(this.hint, this.hint.textContent !== "");
-    const price = this.price.value === "" || !(this.price.valueAsNumber >= 0) ? undefined : this.price.valueAsNumber;
+    const price = this.priceOf();
     const all = compiled.jobs.length > 1 ? ` All jobs: ${costOf(compiled.jobs, price)}` : "";
     setText(this.cost, costOf([report], price) + all);
+  }
+
+  private priceOf(): number | undefined {
+    return this.price.value === "" || !(this.price.valueAsNumber >= 0) ? undefined : this.price.valueAsNumber;
+  }
+
+  /** Compares the last state without errors with another spec. */
+  private async compare() {
+    const comparison = await this.comparison();
+    if (this.state) await comparison.open(this.state.spec, this.priceOf());
   }
 
   private hintFor(ranges: Ranges | undefined, spec: string): string {
@@ -171,7 +195,7 @@ export class WhatIf {
   }
 
   private set(path: Path, value: number) {
-    const spec = this.spec.text();
+    const spec = this.context.text();
     const ranges = this.ranges();
     const edit = ranges && editOf(spec, ranges, path, value);
     if (!edit) return;
@@ -179,7 +203,7 @@ export class WhatIf {
       spec: spec.slice(0, edit.from) + edit.text + spec.slice(edit.to),
       ranges: rangesBehind(ranges, path, edit),
     };
-    this.spec.replace(edit);
+    this.context.replace(edit);
     this.draw();
   }
 
@@ -191,7 +215,7 @@ export class WhatIf {
 
   private priceChanged() {
     try {
-      this.storage?.setItem(PRICE, this.price.value);
+      this.context.storage?.setItem(PRICE, this.price.value);
     } catch {
       // The price lasts until the page is closed.
     }
