@@ -300,6 +300,9 @@ web-modules() {
     cargo clippy --locked --no-deps "${packages[@]}" --all-targets -- -D warnings && cargo test --locked "${packages[@]}"
 }
 
+# The main cases of the preview page in Chromium; the stage `web` has all of them.
+web-quick() { ONLY=main tests/web/run.sh; }
+
 # The preview page in Chromium.
 web() { tests/web/run.sh; }
 

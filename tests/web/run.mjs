@@ -1,4 +1,4 @@
-// Runs all cases, or those whose name contains the word given. With BROWSER=firefox, runs only the main ones.
+// Runs all cases, or those whose name contains the word given. With ONLY=main or BROWSER=firefox, runs only the main ones.
 import { isFirefox, run } from "./browser.mjs";
 // Measurements come first, so that no other case influences them.
 import "./speed.mjs";
@@ -19,8 +19,8 @@ import "./large.mjs";
 import "./appearance.mjs";
 
 /**
- * The starts of the names of the cases that run in Firefox: writing, completing, fixing, importing, and each view. Cases that
- * use a clipboard, emulate a touch screen or a colour scheme, or measure something need Chromium.
+ * The starts of the names of the main cases: writing, completing, fixing, importing, and each view. They also run in Firefox;
+ * cases that use a clipboard, emulate a touch screen or a colour scheme, or measure something need Chromium.
  */
 const MAIN = [
   "a job is written in an empty editor",
@@ -35,5 +35,5 @@ const MAIN = [
   "objects are a tree",
   "unchanged lines",
 ];
-await run(process.argv[2], isFirefox ? MAIN : undefined);
+await run(process.argv[2], isFirefox || process.env.ONLY === "main" ? MAIN : undefined);
 process.exit();

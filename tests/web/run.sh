@@ -2,6 +2,7 @@
 # Builds the preview page and tests it in Chromium, or in Firefox; what it renders is compared with the command.
 #
 #   KHOROVOD=BINARY tests/web/run.sh [CASE]     # with another binary, or some cases only
+#   ONLY=main tests/web/run.sh                 # the main cases
 #   BROWSER=firefox tests/web/run.sh            # the main cases in Firefox
 set -euo pipefail
 cd "$(dirname "$0")/../.."
