@@ -159,6 +159,11 @@ test("several jobs are drawn and counted", async () => {
       ),
   );
   await write(page, many.join("---\n"));
+  // The colours come without a key or a click.
+  await page.waitForFunction(() => {
+    const lines = [...document.querySelector("#editor").shadowRoot.querySelectorAll(".cm-line")];
+    return lines.filter((line) => line.textContent.trim()).every((line) => line.querySelector("span"));
+  });
   for (const [job, replicas] of [3, 4, 5, 6, 7].entries()) {
     await page.locator(`[data-key="${job ? `${job}/` : ""}worker 0 1"]`).click();
     check((await details(page)).host.endsWith(`-worker-1.job-${replicas}`), `the host of job ${job}`);
