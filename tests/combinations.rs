@@ -97,6 +97,13 @@ const FIELDS: &[(&str, &[&str])] = &[
     (
         "storage",
         &[
+            "{name: model, mountPath: /model, download: {huggingFace: a/b, revision: b968826d9c46dd6066d109eabc6255188de91218, secretName: own-token}}",
+            "{name: set, mountPath: /set, download: {url: 'https://a.org/set.zip', sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, unpacks: true}}",
+        ],
+    ),
+    (
+        "storage",
+        &[
             "{name: tmp, mountPath: /scratch, emptyDir: {sizeLimit: 1Gi}}",
             "{name: own, mountPath: /own, perWorker: {size: 10Gi}}",
         ],

@@ -65,6 +65,16 @@ const FEATURES: &[Feature] = &[
         ],
     },
     Feature {
+        name: "downloads that workers pass on",
+        spec: "storage: [{name: model, mountPath: /model, download: {huggingFace: a/b, revision: b968826d9c46dd6066d109eabc6255188de91218}}]",
+        needs: "",
+        tests: &[
+            "tests/runtime/cases/storage.sh download",
+            "tests/runtime/cases/storage.sh download_torchrun",
+            "tests/runtime/download/test.py test_a_pod_above_is_killed",
+        ],
+    },
+    Feature {
         name: "a gang of Kubernetes",
         spec: "scheduling: {gang: native}",
         needs: "feature gates",
@@ -187,7 +197,7 @@ fn place(test: &str) -> &'static str {
         Some("sh") => format!("case_{name}()"),
         _ => format!("fn {name}("),
     };
-    assert!(source.lines().any(|line| line.starts_with(&head)), "{file} has no {name}");
+    assert!(source.lines().any(|line| line.trim_start().starts_with(&head)), "{file} has no {name}");
     WHERE.iter().find(|(folder, _)| file.starts_with(folder)).unwrap_or_else(|| panic!("{file}")).1
 }
 

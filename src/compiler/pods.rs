@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use crate::job::target::SshKeys;
-use crate::job::valid::{HealthPolicy, LauncherKind, Mpi, Progress, S3, Stall, VolumeSource};
+use crate::job::valid::{Download, DownloadSource, HealthPolicy, LauncherKind, Mpi, Progress, S3, Stall, Volume, VolumeSource};
 use crate::plan::{Plan, Shape};
 use scripts::scripts;
 
@@ -55,6 +55,10 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
     if let Some(transfers) = transfers(plan) {
         files.push(generated("s3.json", transfers));
         files.extend(scripts![scripts, "s3.sh", "s3.py"]);
+    }
+    if let Some(downloads) = downloads(plan) {
+        files.push(generated("download.json", downloads));
+        files.extend(scripts![scripts, "download.sh", "download.py"]);
     }
     if let Some(passwd) = settings::passwd(plan) {
         files.push(generated("passwd", passwd));
@@ -225,6 +229,24 @@ fn transfer(name: &str, path: &str, s3: &S3) -> serde_json::Value {
         "download": s3.download,
         "upload": s3.upload,
     })
+}
+
+/// The downloads for `download.py`, as JSON. None if the job has none.
+fn downloads(plan: &Plan) -> Option<String> {
+    let volume = |(volume, download): (&Volume, &Download)| {
+        let (name, path, has_token) = (&volume.name, &volume.mount_path, download.secret.is_some());
+        match &download.source {
+            DownloadSource::HuggingFace { repository, revision, files } => json!({
+                "name": name, "path": path, "huggingFace": repository, "revision": revision, "files": files,
+                "unpacks": false, "hasToken": has_token,
+            }),
+            DownloadSource::Url { url, sha256, unpacks } => json!({
+                "name": name, "path": path, "url": url, "sha256": sha256, "unpacks": unpacks, "hasToken": has_token,
+            }),
+        }
+    };
+    let volumes: Vec<_> = plan.downloads().into_iter().map(volume).collect();
+    (!volumes.is_empty()).then(|| serde_json::Value::Array(volumes).to_string())
 }
 
 #[cfg(test)]

@@ -120,6 +120,20 @@ pub fn storage() -> Vec<Volume> {
         upload_interval: 600,
         size: Some(quantity("10Gi")),
     };
+    let model = Download {
+        source: DownloadSource::HuggingFace {
+            repository: "a/b".into(),
+            revision: "0123456789012345678901234567890123456789".into(),
+            files: vec!["*.json".into()],
+        },
+        secret: Some("hf-token".into()),
+        size: None,
+    };
+    let archive = Download {
+        source: DownloadSource::Url { url: "https://example.org/a.zip".into(), sha256: None, unpacks: true },
+        secret: None,
+        size: Some(quantity("1Gi")),
+    };
     let nfs = json!({"nfs": {"server": "10.0.0.1", "path": "/x"}, "mountOptions": ["nfsvers=4.1"]});
     vec![
         volume("data", VolumeSource::Claim(claim())),
@@ -132,6 +146,8 @@ pub fn storage() -> Vec<Volume> {
         volume("nfs", VolumeSource::Nfs { server: "10.0.0.1".into(), path: "/x".into() }),
         volume("disk", VolumeSource::PersistentVolume { source: nfs, claim: Claim { storage_class: None, ..claim() } }),
         volume("set", VolumeSource::S3(s3)),
+        volume("model", VolumeSource::Download(model)),
+        volume("archive", VolumeSource::Download(archive)),
         volume("node", VolumeSource::HostPath("/mnt/nvme".into())),
         volume("scratch", VolumeSource::EmptyDir { size: Some(quantity("50Gi")) }),
         volume("tmp", VolumeSource::EmptyDir { size: None }),

@@ -277,7 +277,7 @@ impl<'a> Stream<'a> {
     /// Reports a job that needs ssh keys if there is no seed, or if its Secret is left out.
     pub fn check_keys(&mut self, job: &Job) {
         let has_other_keys = job.spec.target.ssh_keys != SshKeys::Ours || job.spec.ssh.secret.is_some();
-        if job.spec.launcher.kind.has_agents() || has_other_keys {
+        if job.spec.launcher.kind.has_agents() && !job.spec.has_downloads() || has_other_keys {
             return;
         }
         if matches!(self.inputs.keys, Keys::Missing) {

@@ -11,7 +11,7 @@ use super::{Shape, patches};
 use crate::job::may_be_secret;
 use crate::job::types::format_duration;
 use crate::job::valid::{
-    Checkpoint, Claim, ClaimSource, Code, CodeSource, Collective, Egress, Elastic, EnvFrom, EnvFromSource, EnvValue,
+    Checkpoint, Claim, ClaimSource, Code, CodeSource, Collective, Download, DownloadSource, Egress, Elastic, EnvFrom, EnvFromSource, EnvValue,
     EnvVar, Gang, Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind, LauncherPod, Lifecycle, Metrics,
     Mpi, Observability, Pairs, Patch, Placement, Progress, ResourceClaim, Resources, S3, Scheduling, Security, Slices,
     Spec, Ssh, Stall, Topology, Volume, VolumeSource,
@@ -404,6 +404,7 @@ fn storage(list: &mut List, storage: &[Volume]) {
                 );
             }
             VolumeSource::S3(one) => s3(list, &format!("{path}.s3"), one),
+            VolumeSource::Download(one) => download(list, &format!("{path}.download"), one),
         }
     }
 }
@@ -424,6 +425,26 @@ fn s3(list: &mut List, path: &str, s3: &S3) {
     if *upload {
         list.run(format!("{path}.uploadInterval"), format_duration(*upload_interval));
     }
+    list.optional(&format!("{path}.sizeLimit"), size.as_ref());
+}
+
+fn download(list: &mut List, path: &str, download: &Download) {
+    let Download { source, secret, size } = download;
+    match source {
+        DownloadSource::HuggingFace { repository, revision, files } => {
+            list.run(format!("{path}.huggingFace"), repository);
+            list.run(format!("{path}.revision"), revision);
+            for (index, pattern) in files.iter().enumerate() {
+                list.run(format!("{path}.files[{index}]"), pattern);
+            }
+        }
+        DownloadSource::Url { url, sha256, unpacks } => {
+            list.run(format!("{path}.url"), url);
+            list.optional(&format!("{path}.sha256"), sha256.as_ref());
+            list.run(format!("{path}.unpacks"), unpacks);
+        }
+    }
+    list.optional(&format!("{path}.secretName"), secret.as_ref());
     list.optional(&format!("{path}.sizeLimit"), size.as_ref());
 }
 

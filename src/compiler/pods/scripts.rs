@@ -42,6 +42,8 @@ table![
     "common.sh",
     "daemons.sh",
     "discover.sh",
+    "download.py",
+    "download.sh",
     "elastic.sh",
     "events.sh",
     "evidence.sh",

@@ -163,8 +163,8 @@ fn health(plan: &Plan) -> Vec<(&'static str, String)> {
     let flag = |is_set| if is_set { "yes".to_owned() } else { word("") };
     // One entry per worker group.
     let each = |value: &dyn Fn(&Group) -> String| array(plan.teams.iter().map(|team| value(&spec.groups[team.group])));
-    // The folder of an S3 volume is not a mounted file system that could fail, but a part of the pod, so it is not checked.
-    let is_mounted = |source: &VolumeSource| !matches!(source, VolumeSource::S3(_));
+    // The folder of a copy is not a mounted file system that could fail, but a part of the pod, so it is not checked.
+    let is_mounted = |source: &VolumeSource| !matches!(source, VolumeSource::S3(_) | VolumeSource::Download(_));
     let volumes = spec.storage.iter().filter(|volume| is_mounted(&volume.source));
     match check.policy {
         HealthPolicy::Never => Vec::new(),

@@ -119,6 +119,9 @@ fn plans() -> Vec<Plan> {
                 }),
             }];
         }),
+        changed(|plan| {
+            plan.spec.storage = crate::job::fixtures::storage();
+        }),
     ]
 }
 

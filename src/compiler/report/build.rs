@@ -12,7 +12,7 @@ use crate::job::limits::AGENTS_PORT;
 use crate::job::quantity::Quantity;
 use crate::job::types::format_duration;
 use crate::job::valid::{
-    Checkpoint, Claim, ClaimSource, Egress, Gang as GangKind, Group, LauncherKind, Level, Mpi, Placer, ResourceClaim,
+    Checkpoint, Claim, ClaimSource, DownloadSource, Egress, Gang as GangKind, Group, LauncherKind, Level, Mpi, Placer, ResourceClaim,
     Resources, Slices, Spec, Topology, Volume, VolumeSource,
 };
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
@@ -311,6 +311,17 @@ fn storage(job: &str, volume: &Volume) -> Storage {
             };
             (format!("s3://{}/{}, {transfers}{}", s3.bucket, s3.prefix, size(s3.size.as_ref())), s3.upload)
         }
+        VolumeSource::Download(download) => {
+            let source = match &download.source {
+                DownloadSource::HuggingFace { repository, revision, .. } => {
+                    format!("{repository} at {}, from the Hugging Face Hub", &revision[..revision.len().min(7)])
+                }
+                DownloadSource::Url { url, unpacks, .. } => {
+                    format!("{}{}", url.split('?').next().unwrap_or(url), if *unpacks { ", unpacked" } else { "" })
+                }
+            };
+            (format!("{source}, downloaded once and passed on{}", size(download.size.as_ref())), false)
+        }
         VolumeSource::HostPath(path) => (format!("{path} of the node"), true),
         VolumeSource::EmptyDir { size: limit } => (format!("emptyDir{}", size(limit.as_ref())), false),
     };
@@ -500,7 +511,12 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object], pods: u32) 
             }
             Egress::Private => {
                 let has_buckets = spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::S3(_)));
-                let servers = if has_buckets { "API server and the S3 servers have" } else { "API server has" };
+                let servers = match (has_buckets, !spec.has_downloads()) {
+                    (false, true) => "API server has",
+                    (true, true) => "API server and the S3 servers have",
+                    (false, false) => "API server and the servers of the downloads have",
+                    (true, false) => "API server, the S3 servers and the servers of the downloads have",
+                };
                 notes.push(format!(
                     "egress: the NetworkPolicy allows only private addresses; check that the {servers} one"
                 ));
@@ -544,15 +560,16 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object], pods: u32) 
         let (kind, field) = description.suspended;
         notes.push(format!("suspended: nothing starts until {field} of the {kind} is false"));
     }
-    if plan.shape != Shape::Agents {
+    if plan.brings_keys() || plan.shape != Shape::Agents {
+        let what = if plan.uses_ssh() { "ssh keys" } else { "the key of the pods that pass on downloads" };
         notes.push(match &spec.ssh.secret {
             None if !plan.brings_keys() => format!("ssh keys: one pair, created by {}", description.controller),
-            Some(secret) => format!("ssh keys: the existing Secret {secret}"),
+            Some(secret) => format!("{what}: the existing Secret {secret}"),
             None if objects.iter().any(|object| object.kind == "Secret") => {
-                format!("ssh keys: the Secret {}-ssh, created with the run", plan.stem())
+                format!("{what}: the Secret {}-ssh, created with the run", plan.stem())
             }
             None => format!(
-                "ssh keys: the Secret {}-ssh is not rendered: create it with khorovod keygen; for a fixed name set ssh.secretName",
+                "{what}: the Secret {}-ssh is not rendered: create it with khorovod keygen; for a fixed name set ssh.secretName",
                 plan.stem()
             ),
         });

@@ -108,6 +108,9 @@ fn fact_and_purpose(plan: &Plan, description: &Description, object: &Object) -> 
                 "Contains files of `code.files`, so that they need not be in the image.".to_owned(),
             )
         }
+        "Secret" if !plan.uses_ssh() => {
+            pair("one key", "Contains the key with which the pods authenticate each other when they pass on downloads.")
+        }
         "Secret" => pair(
             "one key pair",
             "Contains the ssh keys with which the launcher logs in to the workers. Each run has its own.",

@@ -389,3 +389,60 @@ put() {
   curl -sS -f --user "$key:$secret" --aws-sigv4 "aws:amz:$region:s3" -H 'x-amz-content-sha256: UNSIGNED-PAYLOAD' \
     -X PUT --data-binary "${2:-}" "$place/$1" || fail "the bucket does not take $1"
 }
+
+# serve_files [OPTION...]: starts a server of files and of repositories at $files, which logs its requests to $work/source/requests.
+files=http://10.88.255.254:9005
+serve_files() {
+  cluster
+  mkdir -p "$work"/source/{files,hub/org/model}
+  head -c 9000000 /dev/urandom >"$work/source/hub/org/model/weights.safetensors"
+  echo '{"layers": 2}' >"$work/source/hub/org/model/config.json"
+  python3 "$here/download/source.py" "$work/source" 10.88.255.254 9005 no-redirects token=hf_secret "$@" 2>>"$work/source.log" &
+  until curl -s -o /dev/null "$files/"; do sleep 0.1; done
+  kube POST /apply '{"kind": "Secret", "metadata": {"name": "hf-token"}, "stringData": {"HF_TOKEN": "hf_secret", "TOKEN": "hf_secret"}}' >/dev/null
+}
+model="{name: model, mountPath: /model, download: {huggingFace: org/model, revision: 0123456789abcdef0123456789abcdef01234567, secretName: hf-token}}"
+# A program of each rank that shows what it has. The first attempt fails, and the pods must still pass on the data after that.
+shows='cat /model/config.json; sha256sum /model/weights.safetensors; [[ -e /tmp/again ]] || { touch /tmp/again; exit 3; }; pgrep -f /download.py >/dev/null && echo "passes on"'
+
+# downloaded_once: checks that the server has sent each part of the weights once, and only to one pod.
+downloaded_once() {
+  local requests
+  requests=$(grep -c 'weights.safetensors bytes=' "$work/source/requests")
+  ((requests == 1)) || fail "the weights were requested $requests times"
+  ! grep -q hf_secret "$work"/*.log || fail "the token was shown"
+}
+
+case_download() {
+  local sum
+  serve_files
+  sum=$(sha256sum <"$work/source/hub/org/model/weights.safetensors")
+  train "$shows" "env: {HF_ENDPOINT: \"$files\"}" "storage: [$model]" 'workers: {replicas: 3, slotsPerWorker: 1}' 'lifecycle: {retries: 1}'
+  expect 0 '{"layers": 2}' "${sum%% *}  /model/weights.safetensors" "passes on"
+  downloaded_once
+  logged worker-0 "2 files, 9000014 bytes from ${files#*//}" "complete in /model"
+  logged worker-2 "2 files from $job-$run-worker-0.$job"
+}
+
+# The pods are an Indexed Job, and one of them is killed while it passes on the data.
+case_download_torchrun() {
+  local sum
+  serve_files rate=2000000
+  sum=$(sha256sum <"$work/source/hub/org/model/weights.safetensors")
+  /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
+  train 'sha256sum /model/weights.safetensors >&2' 'launcher: torchrun' "storage: [$model]" 'workers: {replicas: 4, slotsPerWorker: 1}' \
+    "env: {HF_ENDPOINT: \"$files\", PET_TEE: \"1\", PET_REDIRECTS: \"7:1\"}"
+  wait_for 3 "2 files from $job-$run-1.$job" || return
+  kill_pod 1
+  expect 0 "${sum%% *}  /model/weights.safetensors" trained
+  logged 3 "${sum%% *}  /model/weights.safetensors"
+  downloaded_once
+}
+
+case_download_without_token() {
+  serve_files
+  echo set >"$work/source/files/set.bin"
+  train 'echo trains' 'launcher: {kind: mpirun, runsIn: firstWorker}' \
+    "storage: [{name: set, mountPath: /set, download: {url: \"$files/set.bin\", sha256: $(sha256sum </dev/null | cut -d ' ' -f 1)}}]"
+  expect 42 "$files/set.bin: HTTP 401; set \`secretName\`, a Secret with a token that may read it"
+}

@@ -2,7 +2,7 @@
 """source.py FOLDER ADDRESS PORT [OPTION...]: a stub of the Hugging Face Hub and of a file server, which logs each request.
 
 FOLDER/files/NAME is served at /NAME, and FOLDER/hub/ORG/NAME as the repository ORG/NAME at each revision: files above 100 kB as LFS
-files, whose address redirects to another host. Options: `no-ranges`; `token=T`, without which it answers 401; `rate=N`, bytes per
+files, whose address redirects to another host. Options: `no-ranges`; `no-redirects`; `token=T`, without which it answers 401; `rate=N`, bytes per
 second of all answers together; `cut=N`, after which each answer breaks off; `wrong=NAME`, a file of which a byte is wrong; `etag=E`; `rename=NAME`,
 the path of each file in the list.
 """
@@ -41,7 +41,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         resolved = re.fullmatch("/([^/]+/[^/]+)/resolve/[^/]+/(.+)", path)
         if resolved:
             place = os.path.join(folder, "hub", resolved[1], resolved[2])
-            if os.path.getsize(place) > 100000 and not is_other_host:
+            if os.path.getsize(place) > 100000 and not is_other_host and "no-redirects" not in options:
                 return self.reply(302, b"", {"Location": f"http://localhost:{port}{self.path}?signature=secret"})
         else:
             place = os.path.join(folder, "files" + path)
@@ -69,19 +69,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.reply(200, json.dumps(entries[2:] if is_second else entries[:2]).encode(), link)
 
     def send_file(self, place):
-        with open(place, "rb") as file:
-            data = bytearray(file.read())
-        if options.get("wrong") == os.path.basename(place):
-            data[len(data) // 2] ^= 1
         headers = {"ETag": f'"{options["etag"]}"'} if "etag" in options else {}
-        size = len(data)
+        size = os.path.getsize(place)
         found = re.fullmatch("bytes=([0-9]+)-([0-9]+)", self.headers.get("range") or "")
-        if not found or "no-ranges" in options:
-            return self.reply(200, data, headers)
-        start, end = int(found[1]), int(found[2]) + 1
-        if start >= size:
+        if "no-ranges" in options:
+            found = None
+        start, end = (int(found[1]), min(int(found[2]) + 1, size)) if found else (0, size)
+        if found and start >= size:
             return self.reply(416, b"", {"Content-Range": f"bytes */{size}"})
-        self.reply(206, data[start:end], {**headers, "Content-Range": f"bytes {start}-{min(end, size) - 1}/{size}"})
+        with open(place, "rb") as file:
+            file.seek(start)
+            data = bytearray(file.read(end - start))
+        middle = size // 2 - start
+        if options.get("wrong") == os.path.basename(place) and 0 <= middle < len(data):
+            data[middle] ^= 1
+        headers.update({"Content-Range": f"bytes {start}-{end - 1}/{size}"} if found else {})
+        self.reply(206 if found else 200, data, headers)
 
     def reply(self, status, data, headers=()):
         self.send_response(status)

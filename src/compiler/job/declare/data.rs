@@ -9,7 +9,7 @@ use crate::job::types::quantity::Quantity;
 use crate::yaml::Node;
 
 shape! {
-    /// A volume that is mounted in every worker and, unless it is `perWorker` or `s3`, also in the launcher pod. Exactly one field names its source.
+    /// A volume that is mounted in every worker and, unless it is `perWorker`, `s3` or `download`, also in the launcher pod. Exactly one field names its source.
     Storage {
         /// The name of the entry. Names of volumes and claims contain it.
         "name" (required) name: Label, example "data";
@@ -31,12 +31,14 @@ shape! {
         "persistentVolume" persistent_volume: PersistentVolume, example json!({"size": "1Ti", "source": {"nfs": {"server": "10.0.0.1", "path": "/data"}}});
         /// Objects in an S3 bucket, which are copied into every worker before the training, or out while it runs and after it. Only the files of the first worker are copied out, not the shards of other workers. If a copy stops, the next start of the container continues it: complete files, and complete ranges of 16 MiB, are not copied again.
         "s3" s3: S3, example json!({"bucket": "imagenet", "secretName": "s3-keys", "direction": "in"});
+        /// A model or data set, which is downloaded once before the training and passed on from worker to worker. Each worker has its own copy, which is deleted with its pod.
+        "download" download: Download, example json!({"huggingFace": "Qwen/Qwen3-8B", "revision": "b968826d9c46dd6066d109eabc6255188de91218"});
         /// A directory of the node. It must exist on every node, and the user `security.runAsUser` must be able to write to it. Needs the Pod Security level `privileged`.
         "hostPath" host_path: HostPath, example json!({"path": "/mnt/nvme"});
         /// A directory that is deleted with the pod.
         "emptyDir" empty_dir: EmptyDir, example json!({"sizeLimit": "50Gi"});
     }
-    exactly one of ["claim", "existingClaim", "perWorker", "nfs", "persistentVolume", "s3", "hostPath", "emptyDir"];
+    exactly one of ["claim", "existingClaim", "perWorker", "nfs", "persistentVolume", "s3", "download", "hostPath", "emptyDir"];
 }
 
 shape! {
@@ -100,6 +102,29 @@ choice! {
         "out" => (false, true), "Out of the first worker, while the training runs and after it. Before a retry, new workers get the files that this run has copied out, such as the newest checkpoint. A new run starts with an empty directory. No object is deleted.";
         "both" => (true, true), "Both: in before the training, and out as with `out`. A new run gets the files of earlier runs too, because they are in the bucket.";
     }
+}
+
+shape! {
+    /// A model or data set on the Hugging Face Hub, or a file on a web server.
+    Download {
+        /// A repository of the Hugging Face Hub: a model, or a data set as `datasets/ORG/NAME`. For another server with the same API, set `HF_ENDPOINT` in `env`.
+        "huggingFace" hugging_face: Repository, example "Qwen/Qwen3-8B";
+        /// The commit of the repository. `git ls-remote https://huggingface.co/ORG/NAME` prints that of each branch. Only with `huggingFace`, which needs it.
+        "revision" revision: Commit, example "b968826d9c46dd6066d109eabc6255188de91218";
+        /// Only files of the repository that match one of these patterns, in which `*` stands for any characters. Only with `huggingFace`. Default: all files.
+        "files" files: Vec<At<FilePattern>>, example json!(["*.safetensors", "*.json"]);
+        /// The URL of a file. Its last part is the name of the file in the volume.
+        "url" url: FileUrl, example "https://example.org/coco-2017.tar.gz";
+        /// The SHA-256 digest of the file, as `sha256sum` prints it. The job fails if the file has another one. Only with `url`. Default: only the size is verified.
+        "sha256" sha256: Sha256, example "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        /// Whether the file is an archive of tar or zip, which each worker unpacks into the volume and then removes. Only with `url`.
+        "unpacks" unpacks: bool, default false;
+        /// A Secret with the token that the server requires, as `kubectl create secret generic hf-token --from-literal=HF_TOKEN=…` creates it. With `url`, its key is `TOKEN`.
+        "secretName" secret_name: ObjectName, example "hf-token";
+        /// The maximum size of the volume. Default: no limit.
+        "sizeLimit" size_limit: Quantity, example "50Gi";
+    }
+    exactly one of ["huggingFace", "url"];
 }
 
 shape! {

@@ -117,6 +117,11 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
             // All characters are points.
             "FileName" if text.bytes().all(|byte| byte == b'.') => None,
             "FileName" if text.contains('/') => Some(WayOut::Advice(FLAT_FILES.to_owned())),
+            "Repository" => repository_way_out(text).or_else(generic),
+            "Commit" => Some(WayOut::Advice(
+                "a branch or tag may change: write the commit that `git ls-remote https://huggingface.co/ORG/NAME` prints for it"
+                    .to_owned(),
+            )),
             "SbatchOption" => look_alike::<T>(text).or_else(|| sbatch_way_out(text)),
             _ => generic(),
         };
@@ -304,6 +309,20 @@ texts! {
     /// A key prefix in a bucket.
     Prefix, "a key prefix without a leading `/` or control characters", 1024, r"^([^/\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*)?$",
         |text| !text.starts_with('/') && !text.chars().any(|c| c.is_ascii_control());
+    /// A repository of the Hugging Face Hub.
+    Repository, "a repository of the Hugging Face Hub, such as `Qwen/Qwen3-8B` or `datasets/stanfordnlp/imdb`", 200,
+        r"^((datasets|spaces)/)?([A-Za-z0-9][-A-Za-z0-9_.]*/)?[A-Za-z0-9][-A-Za-z0-9_.]*$", repository;
+    /// A commit of a repository.
+    Commit, "the hash of a commit, 40 hexadecimal digits in lower case", 40, r"^[0-9a-f]{40}$",
+        |text| text.len() == 40 && lower_hex(text);
+    /// The URL of a file.
+    FileUrl, "an http or https URL of a file, such as `https://example.org/set.tar.gz`", 2048,
+        r"^https?://([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|\[[0-9A-Fa-f.]*(:[0-9A-Fa-f.]*){2,7}\])(:[0-9]{1,5})?/[!-~]*$", file_url;
+    /// A SHA-256 digest.
+    Sha256, "a SHA-256 digest, 64 hexadecimal digits in lower case", 64, r"^[0-9a-f]{64}$",
+        |text| text.len() == 64 && lower_hex(text);
+    /// A pattern for the paths of files.
+    FilePattern, "a pattern such as `*.safetensors`, without control characters", 1024, r"^[^\u0000-\u001f\u007f]+$", one_line;
     /// A region's name.
     Region, "a region such as `eu-central-1`", 63, r"^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$",
         |text| ends_alphanumeric(text) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
@@ -327,6 +346,32 @@ texts! {
     /// An object's name with `*` for any run of characters.
     Glob, "an object's name, in which `*` stands for any characters", 253, r"^[-a-z0-9.*]+$",
         |text| !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.' | b'*'));
+}
+
+fn lower_hex(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
+}
+
+fn repository(text: &str) -> bool {
+    let part = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+    };
+    let rest = text.strip_prefix("datasets/").or(text.strip_prefix("spaces/")).unwrap_or(text);
+    rest.split('/').count() <= 2 && rest.split('/').all(part)
+}
+
+fn file_url(text: &str) -> bool {
+    let Some(start) = text.find("://").and_then(|at| Some(at + 3 + text[at + 3..].find('/')?)) else { return false };
+    endpoint(&text[..start]) && text[start..].bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// The hint for the address of a page of the Hugging Face Hub.
+fn repository_way_out(text: &str) -> Option<WayOut> {
+    let path = ["https://huggingface.co/", "huggingface.co/", "hf://"].into_iter().find_map(|at| text.strip_prefix(at))?;
+    let kind = path.strip_prefix("datasets/").or(path.strip_prefix("spaces/")).map_or(2, |_| 3);
+    let parts: Vec<_> = path.split(['/', '@', '?']).filter(|part| !part.is_empty()).take(kind).collect();
+    Some(parts.join("/")).filter(|name| has_form::<Repository>(name)).map(WayOut::Write)
 }
 
 fn one_line(text: &str) -> bool {

@@ -83,7 +83,7 @@ shape! {
         "ssh" ssh: Ssh, example json!({"secretName": "my-keys"});
         /// Settings of NCCL, Horovod and MPI. Variables in `env` override them, and other variables of these libraries belong there.
         "collective" collective: Collective, example json!({"interface": "eth0"});
-        /// Volumes for data and results. Each is mounted in every worker and, unless it is `perWorker` or `s3`, also in the launcher pod.
+        /// Volumes for data and results. Each is mounted in every worker and, unless it is `perWorker`, `s3` or `download`, also in the launcher pod.
         "storage" storage: Vec<At<Storage>>, example json!([{"name": "data", "mountPath": "/data", "existingClaim": "imagenet"}]);
         /// The nodes that the pods run on.
         "placement" placement: Placement, example json!({"nodeSelector": {"pool": "a100"}});

@@ -97,7 +97,7 @@ shape! {
     Ssh {
         /// The port sshd listens on in the pods. A port below 1024 needs `security.runAsUser: 0`. Not with torchrun, jax and tensorflow.
         "port" port: Int<1, 65_535>, default 2222;
-        /// An existing Secret with the keys `id_ed25519`, `authorized_keys`, `host_key` and `known_hosts`; `khorovod keygen` generates one. Not with torchrun, jax and tensorflow. Default: khorovod renders one per run, `<job>-<run>-ssh`.
+        /// An existing Secret with the keys `id_ed25519`, `authorized_keys`, `host_key` and `known_hosts`; `khorovod keygen` generates one. With torchrun, jax and tensorflow, only the pods that pass on a `download` of `storage` use it. Default: khorovod renders one per run, `<job>-<run>-ssh`.
         "secretName" secret_name: ObjectName, example "my-keys";
         /// The login name in the pods. Not with torchrun, jax and tensorflow.
         "user" user: UserName, default "khorovod";

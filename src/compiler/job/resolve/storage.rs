@@ -4,7 +4,7 @@ use super::{elastic_workers, items};
 use crate::job::declare;
 use crate::job::read::At;
 use crate::job::types::quantity::Quantity;
-use crate::job::types::spec::{Claim, S3, Volume, VolumeSource};
+use crate::job::types::spec::{Claim, Download, DownloadSource, S3, Volume, VolumeSource};
 
 pub fn storage(body: &declare::Body) -> Vec<Volume> {
     let several = |workers: &declare::Workers| {
@@ -55,6 +55,9 @@ fn volume_source(given: &declare::Storage, default_mode: &'static str) -> Option
     if let Some(at) = &given.s3 {
         return Some(VolumeSource::S3(s3(at)?));
     }
+    if let Some(at) = &given.download {
+        return Some(VolumeSource::Download(download(at)?));
+    }
     if let Some(path) = given.host_path.as_ref().and_then(|at| text!(at.path)) {
         return Some(VolumeSource::HostPath(path));
     }
@@ -92,6 +95,27 @@ fn s3(given: &declare::S3) -> Option<S3> {
         download,
         upload,
         upload_interval: given.upload_interval().value.0,
+        size: given.size_limit.as_ref().map(|at| at.value.clone()),
+    })
+}
+
+fn download(given: &declare::Download) -> Option<Download> {
+    let source = match text!(given.hugging_face) {
+        Some(repository) => DownloadSource::HuggingFace {
+            repository,
+            // A rule reports a missing commit.
+            revision: text!(given.revision).unwrap_or_default(),
+            files: items(given.files.as_ref()).map(|pattern| pattern.0.clone()).collect(),
+        },
+        None => DownloadSource::Url {
+            url: text!(given.url)?,
+            sha256: text!(given.sha256),
+            unpacks: given.unpacks().value,
+        },
+    };
+    Some(Download {
+        source,
+        secret: text!(given.secret_name),
         size: given.size_limit.as_ref().map(|at| at.value.clone()),
     })
 }

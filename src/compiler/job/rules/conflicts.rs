@@ -120,6 +120,9 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
         let excludes = spec.security.pod_security_level == PodSecurityLevel::OpenShift && spec.target.has_pods;
         conflict(&OPENSHIFT_IDS, at.filter(|_| excludes), message, NO_OTHER, hint)
     };
+    // The pods that pass on downloads use one of the keys of ssh.
+    let only_secret = case.storage().any(|entry| entry.download.is_some())
+        && case.body.ssh.as_ref().is_some_and(|ssh| ssh.port.is_none() && ssh.user.is_none());
     let agents = |at: Option<Span>, what, hint| {
         let given = field!(case.launcher.kind).map_or(case.top, |at| at.span);
         let kind = spec.launcher.kind;
@@ -178,7 +181,7 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
             "OpenShift assigns `fsGroup`",
             "remove `fsGroup`, or write `podSecurityLevel: restricted`",
         ),
-        agents(key(field!(case.ssh)), "ssh", "remove `ssh`"),
+        agents(key(field!(case.ssh)).filter(|_| !only_secret), "ssh", "remove `ssh`"),
         agents(key(field!(case.launcher.mpi)), "launcher.mpi", "remove `launcher.mpi`"),
     ]
 }

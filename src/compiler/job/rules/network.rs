@@ -2,7 +2,7 @@
 
 use super::{Case, key, storage};
 use crate::job::declare::{self, EnvValue};
-use crate::job::types::limits::{AGENTS_PORT, FIRST_RANK_PORT, RENDEZVOUS_PORT};
+use crate::job::types::limits::{AGENTS_PORT, DOWNLOAD_PORT, FIRST_RANK_PORT, RENDEZVOUS_PORT};
 use crate::job::types::spec::{LauncherKind, Level, PodSecurityLevel};
 use crate::problem::{Problem, Span, codes};
 
@@ -113,6 +113,13 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         problems.push(problem.and(ranks.span, "here").hint("choose another port for the metrics of the launcher"));
     }
     let metrics = [ranks, launcher];
+    let downloads = case.storage().find_map(|entry| key(entry.download.as_ref()));
+    for at in metrics.into_iter().flatten().chain(field!(case.ssh.port)).filter(|at| at.0 == u32::from(DOWNLOAD_PORT)) {
+        if let Some(downloads) = downloads {
+            let message = format!("the pods pass on downloads at port {}", at.0);
+            problems.push(Problem::new(&PORT_CLASH, at.span, message).and(downloads, "here").hint("choose another port"));
+        }
+    }
     if spec.launcher.kind.has_agents() {
         let slots = spec.groups.iter().map(|group| group.slots).max().unwrap_or(1);
         let of_ranks = spec.launcher.kind == LauncherKind::Tensorflow;

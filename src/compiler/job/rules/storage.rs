@@ -39,6 +39,19 @@ codes! {
     /// `readOnly`: the training can change only its copy, and not the bucket.
     Error S3_READ_ONLY = "s3-read-only";
 
+    /// A download that cannot work
+    ///
+    /// `huggingFace` needs `revision`, a commit, because a branch may change between two attempts of a run. `files` and
+    /// `revision` belong to `huggingFace`, and `sha256` and `unpacks` to `url`. A token is sent only over https. The entry must
+    /// not be `readOnly`, because the files are written into a volume of each pod.
+    Error DOWNLOAD_FIELDS = "download-fields";
+
+    /// A download whose content is not pinned
+    ///
+    /// Without `sha256`, a run may train on another file than the run before it, and only the size of the download is
+    /// verified. Set `sha256` to the digest that `sha256sum` prints for the file.
+    Warning DOWNLOAD_UNPINNED = "download-unpinned";
+
     /// The launcher pod and the worker share a claim that only one node can mount
     ///
     /// The launcher mounts the volumes of the worker, and only one node can mount a `ReadWriteOnce` volume. If the two pods
@@ -69,6 +82,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     for entry in case.storage() {
         shared_claim(case, entry, problems);
         s3(case, entry, problems);
+        download(entry, problems);
         access_modes(entry, problems);
         let claims = [entry.claim.as_ref(), entry.per_worker.as_ref()];
         let sizes = claims
@@ -330,4 +344,48 @@ pub fn host_paths(case: &Case<'_>) -> Vec<(Span, &'static str)> {
             _ => None,
         })
         .collect()
+}
+
+fn download(entry: &Storage, problems: &mut Vec<Problem>) {
+    let Some(download) = &entry.download else { return };
+    let mut wrong = |span, message: String, hint: String| {
+        problems.push(Problem::new(&DOWNLOAD_FIELDS, span, message).hint(hint));
+    };
+    if let Some(read_only) = entry.read_only.as_ref().filter(|at| at.value) {
+        wrong(read_only.span, "files cannot be downloaded into a read-only mount".to_owned(), "remove `readOnly`".to_owned());
+    }
+    let (own, other) = match (&download.hugging_face, &download.url) {
+        (Some(_), None) => ("huggingFace", "url"),
+        (None, Some(_)) => ("url", "huggingFace"),
+        // `exactly one of` reports it.
+        _ => return,
+    };
+    let foreign = match own {
+        "url" => [("revision", download.revision.as_ref().map(|at| at.key)), ("files", download.files.as_ref().map(|at| at.key))],
+        _ => [("sha256", download.sha256.as_ref().map(|at| at.key)), ("unpacks", download.unpacks.as_ref().map(|at| at.key))],
+    };
+    for (name, key) in foreign {
+        if let Some(key) = key {
+            wrong(key, format!("`{name}` belongs to `{other}`, and this download has `{own}`"), format!("remove `{name}`"));
+        }
+    }
+    if let (Some(repository), None) = (&download.hugging_face, &download.revision) {
+        let hint = format!(
+            "add `revision` with a commit: `git ls-remote https://huggingface.co/{}` prints that of each branch",
+            repository.0
+        );
+        wrong(repository.span, "the download names no `revision`, so its files may change".to_owned(), hint);
+    }
+    if let (Some(url), Some(secret)) = (&download.url, &download.secret_name)
+        && url.0.starts_with("http://")
+    {
+        let message = "the token would be sent without encryption".to_owned();
+        wrong(secret.span, message, "write a URL that begins with `https://`, or remove `secretName`".to_owned());
+    }
+    if let (Some(url), None) = (&download.url, &download.sha256) {
+        problems.push(
+            Problem::new(&DOWNLOAD_UNPINNED, url.span, "the content of this download is not pinned")
+                .hint("add `sha256` with the digest that `sha256sum` prints for the file"),
+        );
+    }
 }

@@ -8,6 +8,8 @@ pub const MAX_CONFIG_MAP: usize = 200 << 10;
 pub const RENDEZVOUS_PORT: u16 = 29_400;
 /// The port on which the agents of a job with torchrun, JAX or TensorFlow watch each other. `agents.py` listens on it.
 pub const AGENTS_PORT: u16 = RENDEZVOUS_PORT + 1;
+/// The port at which `download.py` passes on downloads.
+pub const DOWNLOAD_PORT: u16 = 29_399;
 /// The port of the first rank of each pod in `TF_CONFIG`. The next ranks of the pod have the next ports. `processes.sh` writes them.
 pub const FIRST_RANK_PORT: u32 = 29_410;
 

@@ -55,6 +55,11 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// Whether the pods download models or data and pass them on to each other.
+    pub fn has_downloads(&self) -> bool {
+        self.storage.iter().any(|volume| matches!(volume.source, VolumeSource::Download(_)))
+    }
+
     /// The name of the claim that khorovod creates for a volume, `<job>-<volume>`.
     pub fn claim_of(&self, volume: &Volume) -> String {
         format!("{}-{}", self.name, volume.name)
@@ -337,6 +342,7 @@ pub enum VolumeSource {
         claim: Claim,
     },
     S3(S3),
+    Download(Download),
     HostPath(String),
     EmptyDir {
         size: Option<Quantity>,
@@ -366,6 +372,30 @@ pub struct S3 {
     /// Seconds between two uploads while the training runs.
     pub upload_interval: u64,
     pub size: Option<Quantity>,
+}
+
+/// A model or data set that one worker downloads and passes on to the others.
+#[derive(Debug, Clone)]
+pub struct Download {
+    pub source: DownloadSource,
+    /// A Secret with a token for the server: `HF_TOKEN`, or `TOKEN` for a URL.
+    pub secret: Option<String>,
+    pub size: Option<Quantity>,
+}
+
+#[derive(Debug, Clone)]
+pub enum DownloadSource {
+    HuggingFace {
+        repository: String,
+        revision: String,
+        /// Patterns of which a file must match one. If there is none, every file is downloaded.
+        files: Vec<String>,
+    },
+    Url {
+        url: String,
+        sha256: Option<String>,
+        unpacks: bool,
+    },
 }
 
 #[derive(Debug, Clone, Default)]

@@ -185,11 +185,11 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>, mounts: Vec<Mount<'a>>) -> C
         // If there are many workers, the first probe comes after a few seconds. This does not delay the launcher, which connects to
         // the workers itself and does not wait until they are Ready.
         readiness_probe: runs_sshd.then(|| ssh_probe((plan.workers > MANY_WORKERS).then_some(3), 2, 3)),
-        // Restart a worker whose sshd does not answer for five minutes. A worker with S3 storage has no such probe, because
+        // Restart a worker whose sshd does not answer for five minutes. A worker that downloads data has no such probe, because
         // its download may take longer than five minutes.
         liveness_probe: match kind.launches() {
             true => Some(SCRIPT_PROBE),
-            false => (!plan.has_s3()).then(|| ssh_probe(Some(30), 30, 10)),
+            false => (!plan.has_s3() && !spec.has_downloads()).then(|| ssh_probe(Some(30), 30, 10)),
         },
         resources: amounts(
             rank_group.map_or(&spec.launcher.resources, |group| &group.resources),
@@ -257,7 +257,10 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
         true => &[("KHOROVOD_NODE_NAME", "spec.nodeName")][..],
         false => &POD_DOMAINS,
     });
-    let own_fields = OWN_FIELDS.iter().chain(place).copied().chain(job_field).map(|(name, field_path)| Env {
+    // With hostNetwork, the host name of a worker is that of its node.
+    let passes_on = matches!(kind, PodKind::Worker(_)) && plan.spec.has_downloads();
+    let pod_name = passes_on.then_some(("KHOROVOD_POD_NAME", "metadata.name"));
+    let own_fields = OWN_FIELDS.iter().chain(place).copied().chain(job_field).chain(pod_name).map(|(name, field_path)| Env {
         name,
         value: None,
         value_from: Some(ValueFrom::Field { field_path }),

@@ -192,6 +192,10 @@ pub fn passwd_mounts<'a>() -> Vec<Mount<'a>> {
 fn keys(plan: &Plan, kind: PodKind) -> Vec<Item> {
     let launcher = kind.launches().then_some(["id_ed25519", "known_hosts"]);
     let worker = kind.runs_sshd(plan).then_some(["host_key", "authorized_keys"]);
+    if !plan.uses_ssh() {
+        // Only the pods that pass on downloads have a use for it.
+        return vec![Item { key: "host_key", path: "host_key" }];
+    }
     launcher.into_iter().chain(worker).flatten().map(|key| Item { key, path: key }).collect()
 }
 
@@ -250,6 +254,18 @@ fn storage<'a>(pod: &mut PodVolumes<'a>, kind: PodKind<'a>, index: usize, volume
                 pod.add(format!("khorovod-s3-{index}"), format!("/etc/khorovod/s3/{}", volume.name), source);
             }
             Source::EmptyDir(EmptyDir { medium: None, size_limit: s3.size.as_ref().map(Quantity::as_str) })
+        }
+        VolumeSource::Download(download) => {
+            if kind.rank_group(plan).is_none() {
+                return;
+            }
+            if let Some(secret) = &download.secret {
+                let source =
+                    Source::Secret(Secret { secret_name: secret.into(), default_mode: SECRET_MODE, items: Vec::new() });
+                let path = format!("/etc/khorovod/download/{}", volume.name);
+                pod.add(format!("khorovod-download-{index}"), path, source);
+            }
+            Source::EmptyDir(EmptyDir { medium: None, size_limit: download.size.as_ref().map(Quantity::as_str) })
         }
     };
     let mount = pod.add(&volume.name, &volume.mount_path, source);

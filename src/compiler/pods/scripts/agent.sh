@@ -105,7 +105,10 @@ check_limits
 has_workers=yes
 record_phase preparing
 start_status
-download || exit 1
+download || {
+  (($? != 2)) || finish 42 "$undownloaded"
+  exit 1
+}
 restore_here
 
 # Gloo resolves its own host name. With hostNetwork that is the node's name, which on many nodes has no address or 127.0.1.1.

@@ -85,11 +85,18 @@ event() { :; }
 event_of_phase() { :; }
 event_of_end() { :; }
 
+# download: copies the data of this pod. Fails if it cannot, with `undownloaded` for the launcher, and with 2 if another try does not help.
+# download.sh redefines the second part if the job has downloads.
+undownloaded=''
+download_once() { :; }
+download() { download_s3 && download_once; }
+
 # s3.sh redefines these if the job has S3 volumes.
-download() { :; }
+download_s3() { :; }
 upload() { :; }
 upload_leaving() { :; }
 start_uploads() { :; }
 restore() { :; }
 restore_here() { :; }
 [[ ! -e $scripts/s3.sh ]] || . "$scripts/s3.sh"
+[[ ! -e $scripts/download.sh ]] || . "$scripts/download.sh"

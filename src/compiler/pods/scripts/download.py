@@ -35,7 +35,9 @@ import urllib.parse
 import urllib.request
 import zipfile
 
-ADDRESS, PORT = "", 29399
+PORT = 29399
+# Not all addresses: the pods of a local run share a network.
+ADDRESS = os.environ.get("KHOROVOD_POD_IP", "")
 CHUNK = 4 << 20
 PART = 64 << 20  # one request to the source
 TRIES = 10  # about two minutes
@@ -164,7 +166,10 @@ class Volume:
             raise OSError(f"{end - start - len(data)} bytes short")
         file = os.open(self.place(n) + UNFINISHED, os.O_WRONLY | os.O_CREAT, 0o644)
         try:
-            os.pwrite(file, data, start)
+            written = os.pwrite(file, data, start)
+            # A part may still fit on a full disk.
+            if written < len(data):
+                os.pwrite(file, data[written:], start + written)
         finally:
             os.close(file)
         self.note(chunk)
@@ -638,9 +643,8 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 def serve(volumes, key):
     """Starts the server. With hostNetwork, another job on the node may have the port; the pods below then ask another pod."""
     try:
-        dual = socket.has_dualstack_ipv6() and not ADDRESS
-        family = socket.AF_INET6 if dual else socket.AF_INET
-        listener = socket.create_server((ADDRESS, PORT), family=family, dualstack_ipv6=dual, backlog=64)
+        family = socket.AF_INET6 if ":" in ADDRESS else socket.AF_INET
+        listener = socket.create_server((ADDRESS, PORT), family=family, backlog=64)
     except OSError as error:
         print(f"khorovod: port {PORT} cannot be used: {error}; other pods get no data from this one", file=sys.stderr, flush=True)
         return

@@ -173,7 +173,7 @@ beat 600
 [[ $kind != mpirun ]] || check_mpi
 prepare
 if [[ -n $launcher_host ]]; then
-  { download && start_sshd && check_sshd; } || finish 42 "this pod cannot serve as a worker; see the lines above"
+  { download && start_sshd && check_sshd; } || finish 42 "${undownloaded:-this pod cannot serve as a worker; see the lines above}"
 fi
 
 while :; do

@@ -4,7 +4,7 @@
 # continues from what it has uploaded.
 run_id=${KHOROVOD_JOB_UID:-${KHOROVOD_POD_UID:-}}
 
-download() {
+download_s3() {
   # In the background, so that a trap runs at once.
   beat never
   python3 "$scripts/s3.py" download &

@@ -70,7 +70,7 @@ listen() {
   [[ -z ${sshd:-} ]] || { kill "$sshd" && wait "$sshd"; } 2>/dev/null
   "${sshd_command[@]}" -o "VersionAddendum=$greeting${1:+ $1}" -D -e &
   sshd=$!
-  printf '%s\n' $$ "$sshd" "${guard:-}" >"$generated/own"
+  printf '%s\n' $$ "$sshd" "${guard:-}" "${distributor:-}" >"$generated/own"
 }
 
 # Fails, with sshd's messages, if sshd rejects its configuration.
