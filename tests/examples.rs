@@ -41,7 +41,7 @@ fn compared_with(new: &Path) -> (bool, String) {
     let binary = env!("CARGO_BIN_EXE_khorovod");
     let output = std::process::Command::new("python3")
         .arg("-B")
-        .args([&script, Path::new(binary), new, &path("examples/smallest/job.yaml")])
+        .args([script.as_path(), Path::new(binary), new, &path("examples/smallest/job.yaml")])
         .output()
         .expect("python3");
     (output.status.success(), String::from_utf8(output.stdout).unwrap())

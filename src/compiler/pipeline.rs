@@ -139,7 +139,7 @@ pub fn render(text: &Text, inputs: &Inputs) -> Result<Rendered, Problems> {
 /// ";
 /// let text = Text { name: "job.yaml".to_owned(), text: spec.to_owned() };
 /// let mut bytes = 0;
-/// let warnings = render_to(&text, &Inputs { keys: Keys::LeftOut, ..Inputs::default() }, &mut |part| bytes += part.len());
+/// let warnings = render_to(&text, &Inputs { keys: Keys::LeftOut, ..Inputs::default() }, &mut |part: &[u8]| bytes += part.len());
 /// assert!(!warnings.unwrap().any_error() && bytes > 10_000);
 /// ```
 pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&[u8])) -> Result<Problems, Problems> {
