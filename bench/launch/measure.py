@@ -1,7 +1,8 @@
 """Starts the workers of a job as processes, launches ranks on them in several ways, and prints one JSON line per launch:
 measure.py WORKERS [REPETITIONS [VARIANT...]]
 
-"srun" and "floor" start `echo` instead of ranks, without mpirun.
+"srun", "floor" and "flat" start `echo` instead of ranks, without mpirun. With "init", the ranks join MPI. "retry" and "retry-mpirun" lose
+a worker when all ranks run; the first starts a no-op instead of mpirun.
 Each worker is the job's worker.sh with a real sshd, in process, mount and host name namespaces of its own, at its own address of
 the loopback interface. A launch is measured from the launcher's line "all answer", or the start of a bare mpirun, to the first
 line of the last rank. A rank prints one line.
@@ -21,6 +22,8 @@ import yaml
 WORKERS = int(sys.argv[1])
 REPETITIONS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
 VARIANTS = sys.argv[3:] or ["khorovod", "khorovod-flat", "mpirun-flat", "mpirun-tree", "srun", "floor"]
+# An MPI of tests/launchers/images.sh instead of Debian's Open MPI 4.
+MPI = os.environ.get("MPI", "")
 RADIX = 32
 STARTED = time.time_ns()
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,6 +35,7 @@ spec:
   image: example.com/train:1
   command: [echo, first-line]
   workers: {{replicas: {WORKERS}}}
+  launcher: {{kind: mpirun, mpi: {re.sub("[0-9]", "", MPI) or "openmpi"}}}
   lifecycle: {{retries: 0}}
   security: {{runAsUser: 0, podSecurityLevel: baseline}}
 """
@@ -40,6 +44,9 @@ ENVIRONMENT = {
     "OMPI_MCA_oob_tcp_if_include": "lo", "OMPI_MCA_btl": "self,tcp", "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "HOME": "/run/home", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin",
 }
+if MPI:
+    ENVIRONMENT["PATH"] = f"/srv/{MPI}/bin:{ENVIRONMENT['PATH']}"
+    del ENVIRONMENT["OMPI_MCA_oob_tcp_if_include"]
 ENTER = """mount --bind "$1/horovod" /horovod && mount --bind "$1/khorovod" /etc/khorovod && hostname "$2" && shift 2 && exec "$@" """
 
 
@@ -128,6 +135,7 @@ class Job:
         self.keys = {name: base64.b64decode(text).decode() for name, text in secret["data"].items()}
         settings = dict(line.split("=", 1) for line in self.files["job.sh"].splitlines() if "=" in line)
         self.team, self.service, self.port = settings["team_names"].strip("( )"), settings["service"], settings["port"]
+        self.launcher = f"{settings['launcher_pod']}.{self.service}"
         self.names = [f"{self.team}-{index}" for index in range(WORKERS)]
         # There is no API server.
         self.files["job.sh"] += "own_job='' scales='' user=root\n"
@@ -138,6 +146,8 @@ class Job:
         assert "began_here - 20" in self.files["launcher.sh"]
         # For the same reason as the connections, a worker that does not answer for ten seconds is not lost.
         assert "patience:-10" in self.files["attempt.sh"]
+        assert "timeout -k 6 30" in self.files["tree.sh"]
+        self.files["tree.sh"] = self.files["tree.sh"].replace("timeout -k 6 30", "timeout -k 6 300")
         self.files["attempt.sh"] = self.files["attempt.sh"].replace("patience:-10", "patience:-900")
         self.files["launcher.sh"] = self.files["launcher.sh"].replace("began_here - 20", "began_here - 200000")
 
@@ -150,23 +160,28 @@ class Job:
 
     def start_workers(self):
         self.group = Group("workers")
-        for index, name in enumerate(self.names):
-            folder = f"/run/workers/{index}"
-            # The log shows each session and the key that opened it.
-            config = self.files["sshd_config"].replace("LogLevel FATAL", "LogLevel INFO")
-            self.pod(folder, ["host_key", "authorized_keys"], {"sshd_config": f"ListenAddress {address(index)}\n{config}"})
-            environment = self.environment | {
-                "HOSTNAME": name, "KHOROVOD_POD_IP": address(index), "KHOROVOD_NODE_IP": "127.0.0.1", "KHOROVOD_POD_UID": f"{index:08x}",
-            }
-            with open(f"{folder}/log", "w") as log:
-                subprocess.Popen(
-                    ["unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", "-c", ENTER, "-",
-                     folder, name, "/bin/bash", "/etc/khorovod/scripts/worker.sh"],
-                    env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=self.group.enter)
+        self.processes = []
+        for index in range(WORKERS):
+            self.processes.append(self.start_worker(index))
             if index >= 16:
                 self.wait_worker(index - 16)
         for index in range(WORKERS):
             self.wait_worker(index)
+
+    def start_worker(self, index, pod=0):
+        folder, name = f"/run/workers/{index}", self.names[index]
+        # The log shows each session and the key that opened it.
+        config = self.files["sshd_config"].replace("LogLevel FATAL", "LogLevel INFO")
+        self.pod(folder, ["host_key", "authorized_keys"], {"sshd_config": f"ListenAddress {address(index)}\n{config}"})
+        environment = self.environment | {
+            "HOSTNAME": name, "KHOROVOD_POD_IP": address(index), "KHOROVOD_NODE_IP": "127.0.0.1",
+            "KHOROVOD_POD_UID": f"{index + pod * WORKERS:08x}",
+        }
+        with open(f"{folder}/log", "a") as log:
+            return subprocess.Popen(
+                ["unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", "-c", ENTER, "-",
+                 folder, name, "/bin/bash", "/etc/khorovod/scripts/worker.sh"],
+                env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=self.group.enter)
 
     def wait_worker(self, index):
         for _ in range(1200):
@@ -188,12 +203,14 @@ class Job:
         changed = {}
         if variant == "khorovod-flat":
             changed["job.sh"] = self.files["job.sh"] + "tree_from=1000000\n"
+        elif variant == "init":
+            changed["job.sh"] = self.files["job.sh"].replace("echo first-line", "/run/bare/init first-line") + "tree_from=1\n"
         elif variant == "khorovod":
             changed["job.sh"] = self.files["job.sh"] + "tree_from=1\n"
         self.pod(folder, ["id_ed25519", "known_hosts"], changed)
         begins, marker, expected = None, "first-line", WORKERS
         environment = self.environment | {"HOSTNAME": "big-launcher"}
-        if variant.startswith("khorovod"):
+        if variant.startswith("khorovod") or variant == "init":
             command = ["/bin/bash", "/etc/khorovod/scripts/launcher.sh"]
             begins = f"{WORKERS} of {WORKERS} workers answer"
         elif variant.startswith("mpirun"):
@@ -215,7 +232,8 @@ class Job:
                 f"{name}.{self.service} {address(i)} {instances[i]}\n" for i, name in enumerate(self.names)), 0o644)
             command = ["/bin/bash", "-c", f"/etc/khorovod/scripts/srun echo {marker}; exit"]
         else:
-            command = ["/bin/bash", "-c", f"exec /bin/bash /run/bare/floor.sh /run/bare/config {RADIX} 'echo {marker}' </run/bare/addresses"]
+            radix = WORKERS if variant == "flat" else RADIX
+            command = ["/bin/bash", "-c", f"exec /bin/bash /run/bare/floor.sh /run/bare/config {radix} 'echo {marker}' </run/bare/addresses"]
         group = Group(f"{variant}-{number}")
         before = self.sessions()
         log = open(f"{folder}/log", "w")
@@ -224,7 +242,7 @@ class Job:
             ["unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", "-c", ENTER, "-", folder,
              "big-launcher", *command],
             env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=group.enter)
-        text, used, theirs, first, files, looked = "", 0.0, self.group.seconds(), None, 0, 0.0
+        text, used, theirs, first, files, looked, scripts = "", 0.0, self.group.seconds(), None, 0, 0.0, None
         file = open(f"{folder}/log")
         while True:
             ended = launcher.poll() is not None
@@ -233,6 +251,8 @@ class Job:
             if begins and begins in text:
                 begins, start, used, theirs = None, now, group.seconds(), self.group.seconds()
                 group.reset_peak()
+            if scripts is None and "launching: " in text:
+                scripts = group.seconds() - used
             lines = text.count(marker + "\n")
             if lines and first is None:
                 first = now - start
@@ -246,7 +266,7 @@ class Job:
         if lines < expected:
             errors = f"{folder}/horovod/generated/tree-errors"
             text += read(errors) if os.path.exists(errors) else ""
-            sys.exit(f"{variant} with {WORKERS} workers: {lines} ranks printed their line\n{text[-6000:]}")
+            sys.exit(f"{variant} with {WORKERS} workers: {lines} ranks printed their line\n{text[-16000:]}")
         try:
             launcher.wait(300)
         except subprocess.TimeoutExpired:
@@ -256,9 +276,69 @@ class Job:
         group.close()
         after = self.sessions()
         print(json.dumps({
-            "workers": WORKERS, "variant": variant, "cpu": round(cpu, 3), "cpu_to_end": round(total, 3), "workers_cpu": round(theirs, 3), "first": round(first, 3), "last": round(last, 3),
+            "workers": WORKERS, "variant": variant, "mpi": MPI or "openmpi4", "cpu": round(cpu, 3), "cpu_before": round(scripts or 0, 3), "cpu_to_end": round(total, 3), "workers_cpu": round(theirs, 3), "first": round(first, 3), "last": round(last, 3),
             "launcher_sessions": after[0] - before[0], "all_sessions": after[1] - before[1], "peak_mib": round(peak / 2**20, 1),
             "open_files": files, "code": launcher.returncode,
+        }), flush=True)
+
+    def retry(self, variant, number):
+        """Kills a worker that has started others, starts it again after 5 seconds, and measures until all ranks run again."""
+        folder = f"/run/launcher-{number}"
+        for again in ("/run/again", "/run/fake"):
+            if os.path.exists(again):
+                os.rename(again, f"{again}-{number}")
+        if variant == "retry":
+            # The tree of khorovod with a no-op in the place of mpirun's daemons.
+            write("/run/fake/mpirun", '#!/bin/bash\n[[ $1 != --version ]] || exec /usr/bin/mpirun "$@"\n'
+                  'exec /horovod/generated/bin/srun /bin/bash /run/bare/rank\n')
+        job = self.files["job.sh"].replace("echo first-line", "/bin/bash /run/bare/rank") + "tree_from=1\n"
+        self.pod(folder, ["id_ed25519", "known_hosts"], {"job.sh": job})
+        write(f"{folder}/current/retries", "1\n", 0o644)
+        environment = self.environment | {"HOSTNAME": "big-launcher", "PATH": f"/run/fake:{ENVIRONMENT['PATH']}"}
+        group = Group(f"{variant}-{number}")
+        log = open(f"{folder}/log", "w")
+        launcher = subprocess.Popen(
+            ["unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", "-c",
+             'mkdir -p "$1/khorovod/current" && cp "$1"/current/* "$1/khorovod/current/"; ' + ENTER, "-", folder,
+             "big-launcher", "/bin/bash", "/etc/khorovod/scripts/launcher.sh"],
+            env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=group.enter)
+        file, text = open(f"{folder}/log"), ""
+
+        def until(done, seconds=400):
+            nonlocal text
+            began = time.time()
+            while True:
+                text += file.read()
+                if done():
+                    return time.time(), group.seconds()
+                if launcher.poll() is not None or time.time() - began > seconds:
+                    sys.exit(f"{variant} with {WORKERS} workers\n{text[-16000:]}")
+                time.sleep(0.01)
+
+        until(lambda: text.count("first-line\n") == WORKERS)
+        time.sleep(40)
+        write("/run/again", "", 0o644)
+        before = self.sessions()
+        lost, killed, started = 0, time.time(), group.seconds()
+        self.processes[lost].kill()
+        self.processes[lost].wait()
+        found = until(lambda: "attempt 1 of 2 failed" in text or "does not count against" in text)
+        time.sleep(max(0, killed + 5 - time.time()))
+        self.processes[lost] = self.start_worker(lost, 1 + number)
+        waited = until(lambda: text.count(f"{WORKERS} of {WORKERS} workers answer") == 2)
+        launched = until(lambda: text.count("launching: ") == 2)
+        first = until(lambda: "second-line\n" in text)
+        last = until(lambda: text.count("second-line\n") == WORKERS)
+        launcher.wait(300)
+        after = self.sessions()
+        trees = text.count("the launch uses a tree")
+        group.close()
+        print(json.dumps({
+            "workers": WORKERS, "variant": variant, "detected": round(found[0] - killed, 1), "answered": round(waited[0] - found[0], 1),
+            "swept": round(launched[0] - waited[0], 1), "first": round(first[0] - launched[0], 1), "last": round(last[0] - launched[0], 1),
+            "whole": round(last[0] - found[0], 1), "cpu_detected": round(found[1] - started, 3), "cpu_answered": round(waited[1] - found[1], 3),
+            "cpu_swept": round(launched[1] - waited[1], 3), "cpu_launched": round(last[1] - launched[1], 3), "trees": trees,
+            "launcher_sessions": after[0] - before[0], "all_sessions": after[1] - before[1], "code": launcher.returncode,
         }), flush=True)
 
     def prepare(self):
@@ -266,10 +346,13 @@ class Job:
         for name in ("id_ed25519", "known_hosts"):
             write(f"/run/bare/{name}", self.keys[name], 0o600)
         write("/run/bare/ssh", '#!/bin/sh\nexec ssh -F /run/bare/config "$@"\n')
+        if "init" in VARIANTS:
+            subprocess.run(["mpicc", "-O1", "-o", "/run/bare/init", f"{HERE}/init.c"], check=True)
         write("/run/bare/floor.sh", read(f"{HERE}/floor.sh"))
+        write("/run/bare/rank", "if [[ -e /run/again ]]; then echo second-line; exit; fi\necho first-line\nexec sleep 900\n")
         write("/run/bare/hostfile", "".join(f"{name}.{self.service} slots=1\n" for name in self.names), 0o644)
         write("/run/bare/addresses", "".join(f"{address(i)}\n" for i in range(WORKERS)), 0o644)
-        write("/run/hosts", "127.0.0.1 localhost big-launcher\n" + "".join(
+        write("/run/hosts", f"127.0.0.1 localhost big-launcher {self.launcher}\n" + "".join(
             f"{address(i)} {name}.{self.service} {name}\n" for i, name in enumerate(self.names)), 0o644)
         subprocess.run(["mount", "--bind", "/run/hosts", "/etc/hosts"], check=True)
         # A session runs the .bashrc of its user, which on this machine may do anything.
@@ -282,6 +365,13 @@ class Job:
 def main():
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     subprocess.run(["mount", "-t", "tmpfs", "none", "/run"], check=True)
+    if MPI:
+        # Open MPI 5 uses no loopback interface, and khorovod sees IPv4 only if there is a route.
+        for words in ("link add v0 type veth peer name v1", "address add 10.77.0.254/24 dev v0", "link set v0 up", "link set v1 up"):
+            subprocess.run(["ip", *words.split()], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "none", "/srv"], check=True)
+        os.mkdir(f"/srv/{MPI}")
+        subprocess.run(["mount", "--bind", os.environ["MPI_FOLDER"], f"/srv/{MPI}"], check=True)
     os.makedirs("/run/home")
     os.makedirs("/run/sshd")
     job = Job()
@@ -293,10 +383,11 @@ def main():
     number = 0
     for _ in range(REPETITIONS):
         for variant in VARIANTS:
-            job.launch(variant, number)
+            (job.retry if variant.startswith("retry") else job.launch)(variant, number)
             number += 1
             time.sleep(1)
     job.group.close()
 
 
-main()
+if __name__ == "__main__":
+    main()

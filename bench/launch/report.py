@@ -6,11 +6,13 @@ import sys
 FITTED = [16, 64, 256, 512]
 TITLES = {
     "khorovod-flat": "khorovod, without the tree", "khorovod": "khorovod, tree", "mpirun-flat": "bare mpirun, flat",
-    "mpirun-tree": "bare mpirun, tree spawn", "srun": "khorovod's tree, no-op", "floor": "floor: ssh tree, no-op",
+    "mpirun-tree": "bare mpirun, tree spawn", "flat": "flat ssh, no-op", "srun": "khorovod's tree, no-op",
+    "floor": "floor: ssh tree, no-op", "slurm": "Slurm's srun, no-op",
 }
+MPIS = {"openmpi5": "Open MPI 5.0.11", "mpich": "MPICH 5.0.2", "intelmpi": "Intel MPI 2021.19"}
 COLOURS = {
     "khorovod-flat": "#9a3412", "khorovod": "#1d4ed8", "mpirun-flat": "#a3a3a3", "mpirun-tree": "#0f766e", "srun": "#7c3aed",
-    "floor": "#404040",
+    "floor": "#404040", "flat": "#d97706", "slurm": "#be185d",
 }
 RADIX, FAR = 32, 10000
 
@@ -34,11 +36,13 @@ def opened(variant, workers):
     """How many sessions the launcher opens."""
     if variant in ("khorovod", "srun", "floor"):
         return min(workers, RADIX)
+    if variant == "slurm":
+        return 0
     return min(workers, 64) if variant == "mpirun-tree" else workers
 
 
 def row(variant, workers):
-    return [1, opened(variant, workers), workers]
+    return [1, workers] if variant == "slurm" else [1, opened(variant, workers), workers]
 
 
 def levels(workers):
@@ -53,29 +57,36 @@ def levels(workers):
 def main():
     with open(sys.argv[1]) as file:
         lines = [json.loads(line) for line in file]
-    runs = {}
+    runs, other = {}, {}
     for line in lines:
-        runs.setdefault((line["variant"], line["workers"]), []).append(line)
-    sizes = sorted({workers for _, workers in runs})
+        which = other if line.get("mpi") in MPIS else runs
+        which.setdefault((line.get("mpi"), line["variant"], line["workers"]) if which is other else (line["variant"], line["workers"]), []).append(line)
+    sizes = sorted({workers for variant, workers in runs if variant in TITLES})
 
     def median(variant, workers, what):
         found = runs.get((variant, workers))
         return statistics.median(line[what] for line in found) if found else None
 
+    def predicted(variant, workers):
+        return sum(c * x for c, x in zip(costs[variant], [1, opened(variant, workers), workers]))
+
     # The launches of each group share the costs.
-    groups = [["khorovod", "khorovod-flat"], ["mpirun-flat", "mpirun-tree"], ["srun"], ["floor"]]
+    groups = [["khorovod", "khorovod-flat"], ["mpirun-flat", "mpirun-tree"], ["srun"], ["floor", "flat"], ["slurm"]]
     costs, errors = {}, {}
     for group in groups:
         points = [(v, n) for v in group for n in sizes if n in FITTED and median(v, n, "cpu")]
         fitted = solve([row(v, n) for v, n in points], [median(v, n, "cpu") for v, n in points])
+        if group == ["slurm"]:
+            fitted = [fitted[0], 0, fitted[1]]
         for variant in group:
             costs[variant] = fitted
             errors[variant] = [
-                (n, sum(c * x for c, x in zip(fitted, row(variant, n))) / median(variant, n, "cpu") - 1)
+                (n, predicted(variant, n) / median(variant, n, "cpu") - 1)
                 for n in sizes if n not in FITTED and median(variant, n, "cpu")]
 
-    def predicted(variant, workers):
-        return sum(c * x for c, x in zip(costs[variant], row(variant, workers)))
+    def error(variant):
+        """The largest error at a size that the model is not fitted to."""
+        return max(abs(e) for _, e in errors[variant])
 
     def server(variant):
         """The processor time of a worker for its own session: what is left without the sessions that workers open."""
@@ -90,14 +101,16 @@ def main():
     print("# How jobs of many workers start\n")
     print(f"""`bench/launch/run.sh` starts the workers of a job as processes on one machine: each is the job's `worker.sh` with a real sshd, in
 namespaces of its own and at its own address of the loopback interface. It then launches one rank per worker, which prints a line, with
-Open MPI 4.1.4. All values are medians of {min(len(r) for r in runs.values())} to {max(len(r) for r in runs.values())} launches.
+Open MPI 4.1.4. All values are medians of 1 to {max(len(r) for r in runs.values())} launches.
 
-A launch is measured from the line "all answer" of the launcher, or from the start of a bare `mpirun`, to the line of the last
-rank. All variants use the same ssh configuration. The machine has two cores, which do the work of all hosts and of other programs,
-so the times of the launches are reported but mean little; processor time is what a change can be judged by. For the same reason the
-bench gives connections 200 seconds, and no worker counts as lost. A worker with
-Open MPI's daemon takes 9 MiB. 1,024 of them would fill 10 GiB, and are predicted, not measured. `srun` of a real Slurm is not
-measured either.
+A launch is measured from the line "all answer" of the launcher, or from the start of another program, to the line of the last
+rank. All variants but Slurm's use the same ssh configuration. The machine has two cores and 24 GiB. The cores do the work of all hosts and of
+other programs, so the times of the launches are reported but mean little; processor time is what a change can be judged by. For the same
+reason the bench gives connections 200 seconds, and no worker counts as lost.
+
+A worker with Open MPI's daemon and its sessions takes 15 MiB. 768 of them are the most that fit; with 1,024, the launches that start a
+no-op instead are measured, and the others are predicted. Slurm's nodes are a slurmd each, with a port of its own, and `srun` starts the no-op in
+an allocation that exists already. Slurm needs no ssh.
 """)
     print("## Processor time of the launcher, in seconds\n")
     print("| workers | " + " | ".join(TITLES.values()) + " |")
@@ -105,18 +118,21 @@ measured either.
     for n in sizes:
         values = [median(v, n, "cpu") for v in TITLES]
         print(f"| {n:,} | " + " | ".join("" if v is None else f"{v:.2f}" for v in values) + " |")
-    for n in [n for n in [1024] if n not in sizes]:
-        print(f"| {n:,}, predicted | " + " | ".join(f"{predicted(v, n):.2f}" for v in TITLES) + " |")
-    print(f"| {FAR:,}, predicted | " + " | ".join(f"{predicted(v, FAR):.1f}" for v in TITLES) + " |")
+    for n in [1024]:
+        print(f"| {n:,}, predicted | " + " | ".join("" if median(v, n, "cpu") else f"{predicted(v, n):.2f}" for v in TITLES) + " |")
+    print(f"| {FAR:,}, predicted | " + " | ".join(f"{predicted(v, FAR):.1f} ± {100 * error(v):.0f} %" for v in TITLES) + " |")
     print("\n![processor time of the launcher by workers](launch.svg)\n")
-    for n in sizes:
-        tree, flat = median("khorovod", n, "cpu"), median("khorovod-flat", n, "cpu")
-        if n in (256, 1024) and tree and flat:
-            print(f"- With {n:,} workers the launcher uses {100 * tree / flat:.0f} % of the processor time that it uses without the tree.")
+    print("Lines are the model, and points are measured. The bar at 10,000 workers is the largest error of the model at a size that it was not fitted to.\n")
+    for n, tree, flat in (256, "khorovod", "khorovod-flat"), (768, "khorovod", "khorovod-flat"), (1024, "srun", "flat"):
+        tree, flat = median(tree, n, "cpu"), median(flat, n, "cpu")
+        if tree and flat:
+            print(f"- With {n:,} workers the launcher uses {100 * tree / flat:.0f} % of the processor time that it uses without the tree"
+                  + (", if both start a no-op." if n == 1024 else "."))
     print("""
-The part that still grows with the workers is the work of mpirun itself: all daemons that `srun` starts connect to mpirun, which also takes an open
-file for each of them. With tree spawn each daemon reports to its parent, but then each worker needs a key for all others.
+The part that still grows with the workers is mostly the work of mpirun itself: all daemons that `srun` starts connect to mpirun, which also takes an
+open file for each of them. With tree spawn each daemon reports to its parent, but then each worker needs a key for all others.
 """)
+    sections(runs, other, median)
     print("## The other values\n")
     print("| workers | launch | sessions of the launcher | all sessions | peak memory of the launcher, MiB | open files of one process | first line, s | last line, s | processor time per worker, ms |")
     print("|---|---|---|---|---|---|---|---|---|")
@@ -124,10 +140,10 @@ file for each of them. With tree spawn each daemon reports to its parent, but th
         for v, title in TITLES.items():
             if not median(v, n, "cpu"):
                 continue
-            shown = [f"{median(v, n, what):.0f}" for what in ("all_sessions", "peak_mib", "open_files")]
+            shown = [f"{median(v, n, what):.0f}" if v != "slurm" or what != "all_sessions" else "0" for what in ("all_sessions", "peak_mib", "open_files")]
             shown += [f"{median(v, n, what):.1f}" for what in ("first", "last")]
             theirs = median(v, n, "workers_cpu")
-            print(f"| {n:,} | {title} | {opened(v, n)} | " + " | ".join(shown) + f" | {1000 * theirs / n:.0f} |")
+            print(f"| {n:,} | {title} | {opened(v, n):,} | " + " | ".join(shown) + f" | {1000 * theirs / n:.0f} |")
     print(f"""
 The sessions of the launcher are counted by the key that opened them, for the launches of khorovod. For the others they follow from the
 radix: {RADIX} for the floor, and 64, Open MPI's default, for tree spawn.
@@ -154,14 +170,51 @@ every session that a host opens, and once the processor time of a worker for its
         ours, least = path("srun", n), path("floor", n)
         print(f"| {n:,} | {len(levels(n))} | {ours:.2f} | {least:.2f} | {ours / least:.1f} |")
     print(f"\nA worker's own session takes {1000 * server('srun'):.0f} ms in khorovod's tree, and {1000 * server('floor'):.0f} ms in the floor.")
-    plot(sys.argv[1].replace(".jsonl", ".svg"), sizes, median, predicted)
+    plot(sys.argv[1].replace(".jsonl", ".svg"), sizes, median, predicted, error)
 
 
-def plot(path, sizes, median, predicted):
+def sections(runs, other, median):
+    print("## Other MPIs\n")
+    print("The launcher's processor time in seconds, from the line \"all answer\" to its end, because the launcher asks all hosts about lost daemons of Open "
+          "MPI 5 after a launch without the tree.\n")
+    print("| MPI | workers | without the tree | tree |")
+    print("|---|---|---|---|")
+    for mpi, title in MPIS.items():
+        for n in sorted({n for m, _, n in other if m == mpi}):
+            flat, tree = (statistics.median(line["cpu_to_end"] for line in other[mpi, v, n]) for v in ("khorovod-flat", "khorovod"))
+            print(f"| {title} | {n:,} | {flat:.2f} | {tree:.2f} |")
+    inits = sorted(n for v, n in runs if v == "init")
+    if inits:
+        print("\n## Ranks that join MPI\n")
+        print("The ranks above only print a line. These first call `MPI_Init`.\n")
+        print("| workers | processor time of the launcher, s | first line, s | last line, s | processor time per worker, ms |")
+        print("|---|---|---|---|---|")
+        for n in inits:
+            print(f"| {n:,} | {median('init', n, 'cpu'):.2f} | {median('init', n, 'first'):.1f} | {median('init', n, 'last'):.1f} | {1000 * median('init', n, 'workers_cpu') / n:.0f} |")
+    retries = sorted((n, v) for v, n in runs if v.startswith("retry"))
+    if retries:
+        print("""
+## A lost worker
+
+A worker that has started others is killed when all ranks run. Another one starts at its address after five seconds, as a StatefulSet would
+start it. The times begin when the launcher has noticed the loss, which a broken session reports. A node that dies without closing its
+connections is noticed by the probes instead, ten seconds after the first round of them that it misses; with 1,024 workers the rounds are 35
+seconds apart.
+""")
+        print("| workers | ranks | noticed after, s | all answer, s | swept and chosen, s | last rank, s | whole retry, s | processor time of the launcher, s | its sessions |")
+        print("|---|---|---|---|---|---|---|---|---|")
+        for n, v in retries:
+            times = " | ".join(f"{median(v, n, what):.1f}" for what in ("detected", "answered", "swept", "last", "whole"))
+            used = sum(median(v, n, what) for what in ("cpu_answered", "cpu_swept", "cpu_launched"))
+            print(f"| {n:,} | {'no-op' if v == 'retry' else 'Open MPI 4.1.4'} | {times} | {used:.1f} | {median(v, n, 'launcher_sessions'):,.0f} |")
+    print()
+
+
+def plot(path, sizes, median, predicted, error):
     """Both axes are logarithmic. Points are measured, lines are the model."""
     from math import log10
     width, height, left, bottom = 760, 440, 60, 50
-    low, high = 0.1, 400
+    low, high = 0.01, 400
 
     def x(n):
         return left + (width - left - 210) * log10(n / sizes[0]) / log10(FAR / sizes[0])
@@ -171,7 +224,7 @@ def plot(path, sizes, median, predicted):
 
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
              f'<rect width="{width}" height="{height}" fill="white"/>']
-    for tick in [0.1, 1, 10, 100]:
+    for tick in [0.01, 0.1, 1, 10, 100]:
         parts.append(f'<path d="M{left} {y(tick):.1f}H{x(FAR):.1f}" stroke="#e5e5e5"/><text x="{left - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:g} s</text>')
     for n in [16, 64, 256, 1024, FAR]:
         parts.append(f'<text x="{x(n):.1f}" y="{height - bottom + 18}" text-anchor="middle">{n:,}</text>')
@@ -185,6 +238,8 @@ def plot(path, sizes, median, predicted):
         for n in sizes:
             if median(variant, n, "cpu"):
                 parts.append(f'<circle cx="{x(n):.1f}" cy="{y(median(variant, n, "cpu")):.1f}" r="3.5" fill="{colour}"/>')
+        far, share = predicted(variant, FAR), error(variant)
+        parts.append(f'<path d="M{x(FAR):.1f} {y(far * (1 + share)):.1f}V{y(far * max(0.01, 1 - share)):.1f}" stroke="{colour}" stroke-width="3"/>')
         labels.append([y(predicted(variant, FAR)), title, colour])
     labels.sort()
     for before, label in zip(labels, labels[1:]):

@@ -6,7 +6,14 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tests/tools.sh
 . tests/tools.sh
+# shellcheck source=tests/launchers/images.sh
+. tests/launchers/images.sh
 KHOROVOD=${KHOROVOD:-$(shipped)}
+if [[ -n ${MPI:-} ]]; then
+    make_images "$MPI" >&2
+    MPI_FOLDER=$(part_folder "$MPI")
+    export MPI MPI_FOLDER
+fi
 export KHOROVOD PYTHONDONTWRITEBYTECODE=1
 made=()
 # The folders of a pod are mount points, which must exist.

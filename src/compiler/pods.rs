@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use crate::job::target::SshKeys;
-use crate::job::valid::{Download, DownloadSource, HealthPolicy, LauncherKind, Mpi, Progress, S3, Stall, Volume, VolumeSource};
+use crate::job::valid::{Download, DownloadSource, HealthPolicy, LauncherKind, Progress, S3, Stall, Volume, VolumeSource};
 use crate::plan::{Plan, Shape};
 use scripts::scripts;
 
@@ -161,9 +161,7 @@ fn gives_terminals(plan: &Plan) -> bool {
 /// Whether the daemons of MPI may be started over a tree of ssh sessions. A tree needs a separate host key, which the keys of the
 /// MPI Operator do not contain.
 fn launches_as_tree(plan: &Plan) -> bool {
-    plan.workers >= TREE_FROM
-        && matches!(plan.spec.launcher.mpi, Mpi::OpenMpi | Mpi::Mpich)
-        && plan.spec.target.ssh_keys != SshKeys::Operator
+    plan.workers >= TREE_FROM && plan.spec.target.ssh_keys != SshKeys::Operator
 }
 
 /// The entries of the ConfigMap `<job>-current`: the current run, and the limits that may change while it runs.

@@ -36,7 +36,7 @@ fn only_large_jobs_launch_as_a_tree() {
     assert!(!has_tree(&plan));
     plan.workers = TREE_FROM;
     assert!(has_tree(&plan));
-    plan.spec.launcher.mpi = Mpi::IntelMpi;
+    plan.spec.target.ssh_keys = SshKeys::Operator;
     assert!(!has_tree(&plan));
     assert!(include_str!("scripts/tree.sh").contains(&format!("tree_from=${{tree_from:-{TREE_FROM}}}")));
 }

@@ -38,6 +38,11 @@ case_tree_mpich() {
   use_image mpich
   trains_over_a_tree 'launcher: {kind: mpirun, mpi: mpich}'
 }
+prepare_tree_intel_mpi() { make_images intelmpi; }
+case_tree_intel_mpi() {
+  use_image intelmpi
+  trains_over_a_tree 'launcher: {kind: mpirun, mpi: intelmpi}'
+}
 
 # Index 0 is a host too, and mpirun starts its ranks itself: index 1 starts 2, and 3 starts 4. The sessions of index 0 are not counted,
 # because its program has another name.
@@ -124,6 +129,8 @@ case_tree_loses_a_worker() {
   wait_for launcher "lost worker" 25
   lasted 25 "$since" "failing"
   expect 0 trained
+  # The tree is not at fault, so the second attempt uses it again.
+  [[ $(grep -c "the launch uses a tree" "$work/launcher.log") == 2 ]] || fail "not two launches over the tree"
   # No rank and no session of the first attempt is left.
   [[ -z $(inside_pod worker-3 pgrep -x sleep) ]] || fail "a rank is left"
   released

@@ -8,8 +8,9 @@
 is_checked() { false; }
 # advance.sh redefines it if the progress may be known.
 check_advance() { :; }
-# tree.sh redefines it for large jobs.
+# tree.sh redefines these for large jobs.
 use_tree() { :; }
+sweep_tree() { false; }
 uses_tree=''
 for part in advance hosts topology wait mpi world tree attempt relay stall elastic sshd api status scale health idle; do
   # A job has only the files that it needs.
@@ -128,6 +129,7 @@ are_older() {
 # faults that were found on the workers.
 sweep() {
   local host
+  if sweep_tree; then return; fi
   mapfile -t remarks < <(
     for host in "${hosts[@]}"; do
       [[ $host == "$launcher_host" || -z ${answers[$host]:-} ]] || echo "$host"
@@ -196,7 +198,10 @@ while :; do
     node=${nodes[$host]:--}
     [[ $node == - ]] || faults["$node"]=$((${faults[$node]:-0} + 1))
   done
-  if ((${#gone[@]} == 0)); then
+  # A lost worker is not a fault of the tree.
+  if ((${#gone[@]})); then
+    rm -f "$generated/tree-failed"
+  else
     sweep
     ((${#remarks[@]} == 0)) || failure+="; $(IFS=';' && shorten "${remarks[@]}")"
   fi

@@ -54,7 +54,7 @@ ssh_program() {
 trap 'end_started; exit 143' TERM INT HUP
 hand_down "$order" "$((from + 1))" "$to"
 set -m
-SLURM_JOBID=1 SLURM_NODEID=$from SLURM_PROCID=$from SLURMD_NODENAME=$host /bin/bash -c "${lines[2]}" </dev/null &
+KHOROVOD_ORDER=$$ SLURM_JOBID=1 SLURM_NODEID=$from SLURM_PROCID=$from SLURMD_NODENAME=$host /bin/bash -c "${lines[2]}" </dev/null &
 started+=($!)
 set +m
 # The session ends with its connection, so that no rank keeps a GPU.

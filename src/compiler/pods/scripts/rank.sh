@@ -30,5 +30,5 @@ if [[ ${HOROVOD_CONTROLLER:-} == gloo && ${HOROVOD_LOCAL_RANK:-} == 0 ]] && ! ge
     "add the name to the node's /etc/hosts, set launcher.args: [--mpi], or build Horovod with khorovod's image/horovod.sh" >&2
 fi
 # order.sh sets them for the daemons of MPI.
-[[ ! -e /etc/khorovod/scripts/order.sh ]] || unset SLURM_JOBID SLURM_NODEID SLURM_PROCID SLURMD_NODENAME
+[[ ! -e /etc/khorovod/scripts/order.sh ]] || unset SLURM_JOBID SLURM_NODEID SLURM_PROCID SLURMD_NODENAME KHOROVOD_ORDER
 exec "$@"

@@ -29,7 +29,11 @@ while ((pid > 1)); do
 done
 for pid in "${!parent[@]}"; do
   top=$pid
-  while ((${parent[$top]:-0} > 1)); do top=${parent[$top]}; done
+  while ((${parent[$top]:-0} > 1)); do
+    # This order is passed on to other workers.
+    [[ $top != "${KHOROVOD_ORDER:-}" ]] || continue 2
+    top=${parent[$top]}
+  done
   # Processes of `kubectl exec` have no parent in this pod. The third of `own` is the script that watches the launcher.
   [[ ${parent[$top]:-0} != 0 && $top != "${own[2]:-}" && " ${own[*]} " != *" $pid "* ]] || continue
   kill -KILL "$pid" 2>/dev/null

@@ -7,16 +7,30 @@ tree_radix=${tree_radix:-32}
 # Makes mpirun start its daemons with one call of `srun`, as in a Slurm job, if the attempt has many hosts. An mpirun without
 # support for Slurm ignores it and uses ssh. After a launch that failed because of the tree, the next attempts do not use it.
 use_tree() {
+  local names="${hosts[*]}"
   uses_tree=''
   rm -f "$generated/bin/srun" "$generated/tree-errors" "$generated/tree-code"
   tree_environment unset
   if ((${#hosts[@]} < tree_from)) || [[ -e $generated/tree-failed ]]; then return; fi
+  # Other programs than Open MPI 4 pass the names of all hosts to srun in one word, and Linux allows 128 KiB for it.
+  [[ ${mpi_found:-} == openmpi\ 4.* ]] || ((${#names} < 120000)) || return 0
   # Each mpirun keeps a connection for each host.
   ulimit -S -n "$(ulimit -H -n)" 2>/dev/null
   install -m 0755 "$scripts/srun" "$generated/bin/srun"
   tree_environment export
   uses_tree=yes
   log "the launch uses a tree of ssh sessions"
+}
+
+# Sweeps the hosts of the attempt over the tree, if the last attempt used it. Otherwise, and if that fails, sweep opens all sessions itself.
+sweep_tree() {
+  local output code
+  [[ -n $uses_tree && ! -e $generated/tree-failed ]] || return
+  output=$(timeout -k 6 30 /bin/bash "$scripts/srun" /bin/bash "$scripts/sweep.sh" 2>/dev/null)
+  code=$?
+  rm -f "$generated/tree-failed"
+  ((code == 0)) || return
+  mapfile -t remarks < <(printf '%s' "$output")
 }
 
 # Whether srun, which mpirun has called in this attempt, reports that a daemon was killed. Open MPI 5 exits with 0 even then, but its other
@@ -46,7 +60,7 @@ declare -A tree_before=()
 case $mpi in
 openmpi) tree_variables=(SLURM_JOBID=1 OMPI_MCA_ras=^slurm PRTE_MCA_ras=^slurm) ;;
 mpich) tree_variables=(HYDRA_LAUNCHER=slurm "HYDRA_LAUNCHER_EXEC=$generated/bin/srun") ;;
-*) tree_variables=() tree_from=1000000000 ;;
+intelmpi) tree_variables=(I_MPI_HYDRA_BOOTSTRAP=slurm "I_MPI_HYDRA_BOOTSTRAP_EXEC=$generated/bin/srun") ;;
 esac
 
 # hand_down ORDER FROM TO OPTION...: opens a session to some of the hosts FROM to TO of an order. Each of them starts those that
