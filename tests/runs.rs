@@ -153,14 +153,26 @@ const EDITS: &[&[&str]] = &[
     &[
         "storage=[{name: vol, mountPath: /vol, persistentVolume: {source: {nfs: {server: s, path: /p}}, size: 7Gi, accessModes: [ReadOnlyMany]}}]",
     ],
-    &["storage=[{name: vol, mountPath: /vol, download: {huggingFace: a/b, revision: b968826d9c46dd6066d109eabc6255188de91218}}]"],
-    &["storage=[{name: vol, mountPath: /vol, download: {huggingFace: a/c, revision: b968826d9c46dd6066d109eabc6255188de91218}}]"],
-    &["storage=[{name: vol, mountPath: /vol, download: {huggingFace: a/b, revision: 81219ed8815526cbae901d6606dd64c9d628869b}}]"],
-    &["storage=[{name: vol, mountPath: /vol, download: {huggingFace: a/b, revision: b968826d9c46dd6066d109eabc6255188de91218, files: ['*.json']}}]"],
-    &["storage=[{name: vol, mountPath: /vol, download: {huggingFace: a/b, revision: b968826d9c46dd6066d109eabc6255188de91218, secretName: t, sizeLimit: 7Gi}}]"],
+    &[
+        "storage=[{name: vol, mountPath: /vol, download: {huggingFace: a/b, revision: b968826d9c46dd6066d109eabc6255188de91218}}]",
+    ],
+    &[
+        "storage=[{name: vol, mountPath: /vol, download: {huggingFace: a/c, revision: b968826d9c46dd6066d109eabc6255188de91218}}]",
+    ],
+    &[
+        "storage=[{name: vol, mountPath: /vol, download: {huggingFace: a/b, revision: 81219ed8815526cbae901d6606dd64c9d628869b}}]",
+    ],
+    &[
+        "storage=[{name: vol, mountPath: /vol, download: {huggingFace: a/b, revision: b968826d9c46dd6066d109eabc6255188de91218, files: ['*.json']}}]",
+    ],
+    &[
+        "storage=[{name: vol, mountPath: /vol, download: {huggingFace: a/b, revision: b968826d9c46dd6066d109eabc6255188de91218, secretName: t, sizeLimit: 7Gi}}]",
+    ],
     &["storage=[{name: vol, mountPath: /vol, download: {url: 'https://a.org/b'}}]"],
     &["storage=[{name: vol, mountPath: /vol, download: {url: 'https://a.org/b', unpacks: true}}]"],
-    &["storage=[{name: vol, mountPath: /vol, download: {url: 'https://a.org/b', sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855}}]"],
+    &[
+        "storage=[{name: vol, mountPath: /vol, download: {url: 'https://a.org/b', sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855}}]",
+    ],
     &["storage=[{name: vol, mountPath: /vol, s3: {bucket: bbb}}]"],
     &["storage=[{name: vol, mountPath: /vol, s3: {bucket: bbb, prefix: p}}]"],
     &["storage=[{name: vol, mountPath: /vol, s3: {bucket: bbb, region: eu-west-1}}]"],

@@ -227,11 +227,14 @@ pub fn read_all(path: &Path, screen: &Screen) -> Result<Text, Failure> {
     if !path.is_dir() {
         return read(path, screen);
     }
-    let mut texts = Vec::new();
-    for file in yaml_files(path)? {
-        texts.push(read(&file, screen)?.text);
-    }
-    Ok(Text { name: path.display().to_string(), text: texts.join("\n---\n") })
+    let texts = yaml_files(path)?.iter().map(|file| read(file, screen)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Text { name: path.display().to_string(), text: joined(&texts).text })
+}
+
+/// Several files as one stream, with the names of all.
+pub fn joined(texts: &[Text]) -> Text {
+    let join = |part: fn(&Text) -> &str, by: &str| texts.iter().map(part).collect::<Vec<_>>().join(by);
+    Text { name: join(|text| &text.name, ", "), text: join(|text| &text.text, "\n---\n") }
 }
 
 /// The YAML files in a folder and its subfolders, sorted by path.

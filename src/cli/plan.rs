@@ -17,6 +17,7 @@ use super::{Failure, Outcome, input, output, seed, template};
     git show main:job.yaml | khorovod plan --against - job.yaml\n  \
     khorovod plan --against deployed.yaml job.yaml   # OLD may be objects,\n  \
     khorovod plan --against rendered/ job.yaml       # or a folder of them\n  \
+    khorovod plan --against old-jobs/ jobs/*.yaml    # all jobs of two folders\n  \
     khorovod plan --against old.yaml --fail-on restarts,refused job.yaml\n  \
     khorovod plan -o json job.yaml | jq '.jobs[].ranks'\n  \
     khorovod plan -o job.svg job.yaml                # a picture of the job\n  \
@@ -132,9 +133,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         }
     }
     if let Some(old) = args.against.filter(|_| problems.is_empty()) {
-        let [new] = texts.as_slice() else {
-            return Err(Failure::Usage("--against compares with one new spec; name one FILE".to_owned()));
-        };
+        let new = &input::joined(&texts);
         let old = input::read_all(&old, screen)?;
         let target = inputs.target.name();
         if old.text.starts_with("#!") {

@@ -15,7 +15,9 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use crate::job::target::SshKeys;
-use crate::job::valid::{Download, DownloadSource, HealthPolicy, LauncherKind, Progress, S3, Stall, Volume, VolumeSource};
+use crate::job::valid::{
+    Download, DownloadSource, HealthPolicy, LauncherKind, Mpi, Progress, S3, Stall, Volume, VolumeSource,
+};
 use crate::plan::{Plan, Shape};
 use scripts::scripts;
 

@@ -33,6 +33,29 @@ fn plan_compares_with_specs_and_rendered_objects() {
 }
 
 #[test]
+fn folders_of_jobs_are_compared() {
+    let place = place();
+    let at = |name: &str| place.path().join(name);
+    let named = |name: &str| JOB.replace("name: mnist", &format!("name: {name}"));
+    fs::create_dir(at("old")).unwrap();
+    fs::write(at("old/a.yaml"), named("a")).unwrap();
+    // Without a line break at the end.
+    fs::write(at("old/b.yaml"), named("b").trim_end()).unwrap();
+    fs::write(at("old/gone.yaml"), named("gone")).unwrap();
+    fs::write(at("a.yaml"), named("a").trim_end()).unwrap();
+    fs::write(at("b.yaml"), named("b").replace("1.4", "1.5")).unwrap();
+    fs::write(at("c.yaml"), named("c")).unwrap();
+    let args = ["plan", "-o", "json", "--against", "old", "a.yaml", "b.yaml", "c.yaml"];
+    let (code, out, err) = run(khorovod(place.path()).args(args));
+    assert_eq!(code, 0, "{err}");
+    let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let changes = value["changes"].as_array().unwrap();
+    let effects: Vec<_> = changes.iter().map(|change| format!("{} {}", change["job"], change["effect"])).collect();
+    let expected = [r#""a" "nothing""#, r#""b" "restarts""#, r#""c" "new""#, r#""gone" "gone""#];
+    assert_eq!(effects, expected, "{out}");
+}
+
+#[test]
 fn applied_objects_are_compared_without_overlays() {
     let place = place();
     let at = |name: &str| place.path().join(name);

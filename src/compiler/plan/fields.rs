@@ -11,10 +11,10 @@ use super::{Shape, patches};
 use crate::job::may_be_secret;
 use crate::job::types::format_duration;
 use crate::job::valid::{
-    Checkpoint, Claim, ClaimSource, Code, CodeSource, Collective, Download, DownloadSource, Egress, Elastic, EnvFrom, EnvFromSource, EnvValue,
-    EnvVar, Gang, Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind, LauncherPod, Lifecycle, Metrics,
-    Mpi, Observability, Pairs, Patch, Placement, Progress, ResourceClaim, Resources, S3, Scheduling, Security, Slices,
-    Spec, Ssh, Stall, Topology, Volume, VolumeSource,
+    Checkpoint, Claim, ClaimSource, Code, CodeSource, Collective, Download, DownloadSource, Egress, Elastic, EnvFrom,
+    EnvFromSource, EnvValue, EnvVar, Gang, Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind,
+    LauncherPod, Lifecycle, Metrics, Mpi, Observability, Pairs, Patch, Placement, Progress, ResourceClaim, Resources,
+    S3, Scheduling, Security, Slices, Spec, Ssh, Stall, Topology, Volume, VolumeSource,
 };
 use crate::yaml::flow::flow;
 

@@ -12,8 +12,8 @@ use crate::job::limits::AGENTS_PORT;
 use crate::job::quantity::Quantity;
 use crate::job::types::format_duration;
 use crate::job::valid::{
-    Checkpoint, Claim, ClaimSource, DownloadSource, Egress, Gang as GangKind, Group, LauncherKind, Level, Mpi, Placer, ResourceClaim,
-    Resources, Slices, Spec, Topology, Volume, VolumeSource,
+    Checkpoint, Claim, ClaimSource, DownloadSource, Egress, Gang as GangKind, Group, LauncherKind, Level, Mpi, Placer,
+    ResourceClaim, Resources, Slices, Spec, Topology, Volume, VolumeSource,
 };
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 use crate::pods;

@@ -368,7 +368,8 @@ fn file_url(text: &str) -> bool {
 
 /// The hint for the address of a page of the Hugging Face Hub.
 fn repository_way_out(text: &str) -> Option<WayOut> {
-    let path = ["https://huggingface.co/", "huggingface.co/", "hf://"].into_iter().find_map(|at| text.strip_prefix(at))?;
+    let path =
+        ["https://huggingface.co/", "huggingface.co/", "hf://"].into_iter().find_map(|at| text.strip_prefix(at))?;
     let kind = path.strip_prefix("datasets/").or(path.strip_prefix("spaces/")).map_or(2, |_| 3);
     let parts: Vec<_> = path.split(['/', '@', '?']).filter(|part| !part.is_empty()).take(kind).collect();
     Some(parts.join("/")).filter(|name| has_form::<Repository>(name)).map(WayOut::Write)

@@ -107,11 +107,9 @@ fn download(given: &declare::Download) -> Option<Download> {
             revision: text!(given.revision).unwrap_or_default(),
             files: items(given.files.as_ref()).map(|pattern| pattern.0.clone()).collect(),
         },
-        None => DownloadSource::Url {
-            url: text!(given.url)?,
-            sha256: text!(given.sha256),
-            unpacks: given.unpacks().value,
-        },
+        None => {
+            DownloadSource::Url { url: text!(given.url)?, sha256: text!(given.sha256), unpacks: given.unpacks().value }
+        }
     };
     Some(Download {
         source,

@@ -117,7 +117,8 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
     for at in metrics.into_iter().flatten().chain(field!(case.ssh.port)).filter(|at| at.0 == u32::from(DOWNLOAD_PORT)) {
         if let Some(downloads) = downloads {
             let message = format!("the pods pass on downloads at port {}", at.0);
-            problems.push(Problem::new(&PORT_CLASH, at.span, message).and(downloads, "here").hint("choose another port"));
+            problems
+                .push(Problem::new(&PORT_CLASH, at.span, message).and(downloads, "here").hint("choose another port"));
         }
     }
     if spec.launcher.kind.has_agents() {

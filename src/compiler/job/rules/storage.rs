@@ -352,7 +352,11 @@ fn download(entry: &Storage, problems: &mut Vec<Problem>) {
         problems.push(Problem::new(&DOWNLOAD_FIELDS, span, message).hint(hint));
     };
     if let Some(read_only) = entry.read_only.as_ref().filter(|at| at.value) {
-        wrong(read_only.span, "files cannot be downloaded into a read-only mount".to_owned(), "remove `readOnly`".to_owned());
+        wrong(
+            read_only.span,
+            "files cannot be downloaded into a read-only mount".to_owned(),
+            "remove `readOnly`".to_owned(),
+        );
     }
     let (own, other) = match (&download.hugging_face, &download.url) {
         (Some(_), None) => ("huggingFace", "url"),
@@ -361,12 +365,22 @@ fn download(entry: &Storage, problems: &mut Vec<Problem>) {
         _ => return,
     };
     let foreign = match own {
-        "url" => [("revision", download.revision.as_ref().map(|at| at.key)), ("files", download.files.as_ref().map(|at| at.key))],
-        _ => [("sha256", download.sha256.as_ref().map(|at| at.key)), ("unpacks", download.unpacks.as_ref().map(|at| at.key))],
+        "url" => [
+            ("revision", download.revision.as_ref().map(|at| at.key)),
+            ("files", download.files.as_ref().map(|at| at.key)),
+        ],
+        _ => [
+            ("sha256", download.sha256.as_ref().map(|at| at.key)),
+            ("unpacks", download.unpacks.as_ref().map(|at| at.key)),
+        ],
     };
     for (name, key) in foreign {
         if let Some(key) = key {
-            wrong(key, format!("`{name}` belongs to `{other}`, and this download has `{own}`"), format!("remove `{name}`"));
+            wrong(
+                key,
+                format!("`{name}` belongs to `{other}`, and this download has `{own}`"),
+                format!("remove `{name}`"),
+            );
         }
     }
     if let (Some(repository), None) = (&download.hugging_face, &download.revision) {

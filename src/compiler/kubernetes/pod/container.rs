@@ -260,11 +260,12 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
     // With hostNetwork, the host name of a worker is that of its node.
     let passes_on = matches!(kind, PodKind::Worker(_)) && plan.spec.has_downloads();
     let pod_name = passes_on.then_some(("KHOROVOD_POD_NAME", "metadata.name"));
-    let own_fields = OWN_FIELDS.iter().chain(place).copied().chain(job_field).chain(pod_name).map(|(name, field_path)| Env {
-        name,
-        value: None,
-        value_from: Some(ValueFrom::Field { field_path }),
-    });
+    let own_fields =
+        OWN_FIELDS.iter().chain(place).copied().chain(job_field).chain(pod_name).map(|(name, field_path)| Env {
+            name,
+            value: None,
+            value_from: Some(ValueFrom::Field { field_path }),
+        });
     // CUDA images request all GPUs by default. A pod without ranks must not get any.
     let no_gpus: &[_] = if runs_ranks { &[] } else { &[("NVIDIA_VISIBLE_DEVICES", "void")] };
     let planned = plan.env.iter().map(|(name, value)| (&**name, &**value));
