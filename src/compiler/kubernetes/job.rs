@@ -162,8 +162,8 @@ fn indexed_pods<'a>(plan: &Plan, team: &Team, template: PodTemplate<'a>) -> Spec
 pub fn indexed<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let team = &plan.teams[0];
     let mut metadata = Metadata::of_run(plan, &team.workload).component("worker");
-    // Kueue's webhook suspends new Jobs. If `suspend` were set here, applying the object again would suspend a run that
-    // is training.
+    // A queue does not set `suspend`, because Kueue's webhook suspends each new Job. If the object had this field, applying it again would
+    // suspend a run that is training. Only `scheduling.suspend` sets it.
     metadata.queue(plan);
     if plan.spec.admits_part() {
         metadata = metadata

@@ -12,7 +12,7 @@ codes! {
     /// The version of Kubernetes is too old for the rendered objects
     ///
     /// `launcher.runsIn: firstWorker` needs the field `successPolicy` of Jobs, which ends the workers after a success. Kubernetes has it
-    /// since 1.31. `launcher.runsIn: ownPod` needs the field `podFailurePolicy`, which Kubernetes has since 1.26. In older versions, workers
+    /// since 1.31. `launcher.runsIn: ownPod` needs 1.26: with `security.apiAccess: false`, its Job has a `podFailurePolicy`. In older versions, workers
     /// would keep their GPUs, or the loss of a launcher would end the job. Use the other value of `runsIn`, or a newer cluster.
     /// `scheduling.gang: native` needs the PodGroup of Kubernetes itself, which exists since 1.36.
     /// `workers.resourceClaims` and `workers.computeDomain` need the API `resource.k8s.io/v1` of Kubernetes 1.34.
@@ -86,7 +86,7 @@ fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
     native_gang(case, problems);
     let (needs, what) = match case.spec.launcher.runs_in {
         LauncherPod::FirstWorker => (KubeVersion::new(31), "`launcher.runsIn: firstWorker`"),
-        LauncherPod::Own => (KubeVersion::new(26), "the launcher's podFailurePolicy"),
+        LauncherPod::Own => (KubeVersion::new(26), "`launcher.runsIn: ownPod`"),
     };
     if case.kube_version < needs {
         let span = field!(case.launcher.runs_in)

@@ -69,13 +69,13 @@ fn pod_security_level(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let mut problem =
             Problem::new(&POD_SECURITY_LEVEL, span, format!("{what} needs the Pod Security level `{word}`"));
         problem = match given {
-            Some(given) => {
-                problem.and(given, "the chosen level").hint(format!("write `podSecurityLevel: {word}`, or remove it"))
-            }
+            Some(given) => problem
+                .and(given, "the chosen level")
+                .hint(format!("write `podSecurityLevel: {word}`, or remove the field")),
             None if case.body.security.is_some() => {
-                problem.hint(format!("add `podSecurityLevel: {word}` under `security`, or remove it"))
+                problem.hint(format!("add `podSecurityLevel: {word}` under `security`, or remove the field"))
             }
-            None => problem.hint(format!("add `security: {{podSecurityLevel: {word}}}`, or remove it")),
+            None => problem.hint(format!("add `security: {{podSecurityLevel: {word}}}`, or remove the field")),
         };
         problems.push(problem);
     };

@@ -23,7 +23,8 @@ pub type Variables = Vec<(String, Held)>;
 /// exponentially.
 const LONGEST: usize = 32 << 10;
 
-/// If a line sets a variable to several words, adds the variable to `known`. Otherwise removes an earlier value from `known`.
+/// If a line sets a variable to several words, adds the variable to `known`. If it sets the variable to something else, removes the variable from
+/// `known`.
 pub fn learn(line: &str, known: &mut Variables) {
     let words = ["export ", "declare ", "typeset ", "readonly ", "-a ", "-x "];
     let line = words.iter().fold(line.trim(), |line, word| line.strip_prefix(word).unwrap_or(line).trim_start());
