@@ -21,7 +21,7 @@ import yaml
 
 WORKERS = int(sys.argv[1])
 REPETITIONS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
-VARIANTS = sys.argv[3:] or ["khorovod", "khorovod-flat", "mpirun-flat", "mpirun-tree", "srun", "floor"]
+VARIANTS = sys.argv[3:] or ["khorovod", "khorovod-flat", "mpirun-flat", "mpirun-tree", "srun", "floor", "flat"]
 # An MPI of tests/launchers/images.sh instead of Debian's Open MPI 4.
 MPI = os.environ.get("MPI", "")
 RADIX = 32

@@ -109,7 +109,7 @@ other programs, so the times of the launches are reported but mean little; proce
 reason the bench gives connections 200 seconds, and no worker counts as lost.
 
 A worker with Open MPI's daemon and its sessions takes 15 MiB. 768 of them are the most that fit; with 1,024, the launches that start a
-no-op instead are measured, and the others are predicted. Slurm's nodes are a slurmd each, with a port of its own, and `srun` starts the no-op in
+no-op instead are measured, and the others are predicted: 1,024 workers used 15 GiB before all of their daemons ran. Slurm's nodes are a slurmd each, with a port of its own, and `srun` starts the no-op in
 an allocation that exists already. Slurm needs no ssh.
 """)
     print("## Processor time of the launcher, in seconds\n")
@@ -186,7 +186,8 @@ def sections(runs, other, median):
     inits = sorted(n for v, n in runs if v == "init")
     if inits:
         print("\n## Ranks that join MPI\n")
-        print("The ranks above only print a line. These first call `MPI_Init`.\n")
+        print("The ranks above only print a line. These first call `MPI_Init`, in which all ranks wait for each other at full load, so with two cores it takes "
+          "minutes. 512 workers are the most that were tried.\n")
         print("| workers | processor time of the launcher, s | first line, s | last line, s | processor time per worker, ms |")
         print("|---|---|---|---|---|")
         for n in inits:

@@ -26,9 +26,17 @@ if (($#)); then
     measure "$@"
     exit
 fi
-# With 512 workers the daemons of Open MPI fill five gigabytes, and two cores are busy for minutes.
-for size in "16 3" "32 3" "64 3" "128 3" "256 3" "512 1"; do
-    # shellcheck disable=SC2086 # a size and its repetitions
-    measure $size
+slurm() { unshare --mount --uts --ipc --net --pid --fork --kill-child --mount-proc /usr/bin/python3 -P bench/launch/slurm.py "$@"; }
+# With 768 workers the daemons of Open MPI fill eleven gigabytes, and two cores are busy for minutes.
+for run in "16 3" "32 3" "64 3" "128 3" "256 3" "512 1" "768 1 khorovod khorovod-flat mpirun-flat mpirun-tree" "1024 1 srun floor flat" \
+    "512 1 init" "256 1 retry-mpirun" "1024 1 retry"; do
+    # shellcheck disable=SC2086 # a size, its repetitions and variants
+    measure $run
 done >bench/launch.jsonl
+for mpi in openmpi5 mpich intelmpi; do MPI=$mpi bench/launch/run.sh 64 3 khorovod khorovod-flat; done >>bench/launch.jsonl
+need slurmctld slurmctld -V && need slurmd slurmd -V && need test slurm-client -x /usr/bin/srun && need munged munge -V
+for run in "16 3" "64 3" "256 3" "512 2" "1024 2"; do
+    # shellcheck disable=SC2086 # a size and its repetitions
+    slurm $run
+done >>bench/launch.jsonl
 /usr/bin/python3 -P bench/launch/report.py bench/launch.jsonl >bench/launch.md
