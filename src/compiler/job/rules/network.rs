@@ -71,11 +71,11 @@ fn pod_security_level(case: &Case<'_>, problems: &mut Vec<Problem>) {
         problem = match given {
             Some(given) => problem
                 .and(given, "the chosen level")
-                .hint(format!("write `podSecurityLevel: {word}`, or remove the field")),
+                .hint(format!("write `podSecurityLevel: {word}`, or remove {what}")),
             None if case.body.security.is_some() => {
-                problem.hint(format!("add `podSecurityLevel: {word}` under `security`, or remove the field"))
+                problem.hint(format!("add `podSecurityLevel: {word}` under `security`, or remove {what}"))
             }
-            None => problem.hint(format!("add `security: {{podSecurityLevel: {word}}}`, or remove the field")),
+            None => problem.hint(format!("add `security: {{podSecurityLevel: {word}}}`, or remove {what}")),
         };
         problems.push(problem);
     };
