@@ -162,13 +162,14 @@ fn indexed_pods<'a>(plan: &Plan, team: &Team, template: PodTemplate<'a>) -> Spec
 pub fn indexed<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let team = &plan.teams[0];
     let mut metadata = Metadata::of_run(plan, &team.workload).component("worker");
-    // A queue does not set `suspend`, because Kueue's webhook suspends each new Job. If the object had this field, applying it again would
-    // suspend a run that is training. Only `scheduling.suspend` sets it.
+    // A job with a queue is rendered without `suspend`, because Kueue's webhook suspends each new Job itself. If the object had this
+    // field, applying it again would suspend a run that is training. Only `scheduling.suspend` sets it.
     metadata.queue(plan);
     if plan.spec.admits_part() {
         metadata = metadata
             .annotate("kueue.x-k8s.io/job-min-parallelism", plan.min_members().to_string())
-            // Otherwise Kubernetes would start the other indexes when the first pods succeed.
+            // If Kueue admits fewer pods, it lowers only `parallelism`. Without this annotation, Kubernetes would start the indexes that
+            // were not admitted when the first pods succeed.
             .annotate("kueue.x-k8s.io/job-completions-equal-parallelism", "true");
     } else if plan.spec.is_elastic_in_kueue() {
         metadata = metadata.annotate("kueue.x-k8s.io/elastic-job", "true");
