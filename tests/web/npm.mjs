@@ -26,7 +26,7 @@ try {
 } catch (error) {
   refused = String(error);
 }
-const more = spec.replace("replicas:", "replicas: 1");
+const more = spec.replace("replicas: 4", "replicas: 5");
 console.log(
   JSON.stringify({
     wrong,
@@ -38,7 +38,7 @@ console.log(
     meaning: khorovod.codes[problems[0]?.code ?? ""]?.title,
     svg: khorovod.svg(spec).slice(0, 4),
     effect: khorovod.changes(spec, more)[0]?.effect,
-    secrets: khorovod.secrets("AWS_SECRET_ACCESS_KEY: abcdefgh12345678").length,
+    secrets: khorovod.secrets(spec + "  env:\\n    AWS_SECRET_ACCESS_KEY: wJalrXUtnFEMI\\n").length,
     refused,
   }),
 );
