@@ -272,7 +272,12 @@ fn every_fix_removes_its_problem() {
             };
             let (then, now) = (same(&before), same(&after));
             assert_eq!(now, then - 1, "{fixture}: {} stays after its fix\n{fixed}", problem.message);
-            assert!(after.len() < before.len(), "{fixture}: the fix makes another problem: {after:#?}\n{fixed}");
+            // A text that cannot be read hides its other problems.
+            let is_read = |list: &[Problem]| list.iter().all(|other| other.code.name != "yaml-syntax");
+            assert!(
+                after.len() < before.len() || !is_read(&before) && is_read(&after),
+                "{fixture}: the fix makes another problem: {after:#?}\n{fixed}"
+            );
             tried.insert(problem.code.name);
         }
     }

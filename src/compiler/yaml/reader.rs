@@ -127,14 +127,20 @@ impl<'t> TreeBuilder<'t, '_> {
         }
         let mut problem = Problem::new(&SYNTAX, span, format!("YAML syntax error: {info}"));
         let before = self.text.get(..start - self.base.start).unwrap_or_default();
+        let mut edit = tab.map(|at| syntax_hints::without_tab(self.text, at));
         problem.hint = match syntax_hints::locate_mistake(self.text, before, error.kind()) {
-            Some(Mistake { at, label, hint }) => {
+            Some(Mistake { at, label, hint, fix }) => {
+                edit = fix;
                 let marked = Span { start: self.base.start + at.start, end: self.base.start + at.end, ..self.base };
                 problem = if marked.start == span.start { problem.here(label) } else { problem.and(marked, label) };
                 Some(hint)
             }
             None => syntax_hints::hint_for(error.kind()),
         };
+        if let Some((at, text)) = edit {
+            let replaced = Span { start: self.base.start + at.start, end: self.base.start + at.end, ..self.base };
+            problem = problem.fix(replaced, text);
+        }
         self.problems.push(problem);
     }
 

@@ -15,14 +15,20 @@ pub struct Mistake {
     pub label: String,
     /// How to fix it.
     pub hint: String,
+    /// The edit that does what the hint describes, if there is one.
+    pub fix: Option<Edit>,
 }
+
+/// The bytes to replace in the document, and their replacement.
+pub type Edit = (Range<usize>, String);
 
 /// Searches a document for the mistake that causes a syntax error. `before` is the part of `text` before the byte at
 /// which the parser stopped. Returns `None` if none of the known mistakes is found.
 pub fn locate_mistake(text: &str, before: &str, kind: &ErrorKind) -> Option<Mistake> {
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default();
-    let found = |at: Range<usize>, label: String, hint: &str| Some(Mistake { at, label, hint: hint.to_owned() });
+    let found =
+        |at: Range<usize>, label: String, hint: &str| Some(Mistake { at, label, hint: hint.to_owned(), fix: None });
     if let Some(sign) = pasted::find_sign(text) {
         return found(sign.at, format!("this seems to be {}", sign.what), sign.hint);
     }
@@ -84,25 +90,50 @@ pub fn locate_mistake(text: &str, before: &str, kind: &ErrorKind) -> Option<Mist
             let word: String = comment.chars().take_while(|c| !c.is_whitespace() && !",]}".contains(*c)).collect();
             return found(at..at + 1, label, &format!("` #{word}` begins a comment: put the value in quotes"));
         }
-        return found(at..at + 1, label, &format!("add `{close}` at its end"));
+        // Only if the next line begins another key, so that nothing behind the bracket belongs to it.
+        let end = at + rest.trim_end().len();
+        let is_last = !rest.contains(" #") && text.get(end..start).is_some_and(|between| between.trim().is_empty());
+        let fix = is_last.then(|| (end..end, close.to_string()));
+        return Some(Mistake { at: at..at + 1, label, hint: format!("add `{close}` at its end"), fix });
     }
     if !matches!(kind, ErrorKind::MappingValueNotAllowed) {
         return None;
     }
-    let has_content = |line: &str| !line.trim().is_empty() && !line.trim().starts_with('#');
-    let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let last = text[..start].lines().rfind(|line| has_content(line))?;
     let at = text[..start].rfind(last)? + indent(last);
     let at = at..at + last.trim().len();
     match last.split_once(": ") {
         Some((_, value)) if has_content(value) && indent(line) > indent(last) => {
-            found(at, "this key already has a value".to_owned(), "start the next line in the same column as this one")
+            // Only if no further line is as far to the right.
+            let next = text[start + line.len()..].lines().find(|line| has_content(line)).unwrap_or_default();
+            let fix = (indent(next) <= indent(last)).then(|| (start..start + indent(line), " ".repeat(indent(last))));
+            let label = "this key already has a value".to_owned();
+            Some(Mistake { at, label, hint: "start the next line in the same column as this one".to_owned(), fix })
         }
         None if !last.trim_end().ends_with(':') && line.matches(": ").count() == 1 => {
             found(at, "there is no `: ` after this key".to_owned(), "put `: ` between the key and its value")
         }
         _ => None,
     }
+}
+
+fn has_content(line: &str) -> bool {
+    !line.trim().is_empty() && !line.trim().starts_with('#')
+}
+
+/// The number of spaces that a line begins with.
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+/// The edit that replaces the indentation around a tab by spaces: as many as the line before has, or two more if that line
+/// begins a map or a list.
+pub fn without_tab(text: &str, tab: usize) -> Edit {
+    let start = text[..tab].rfind('\n').map_or(0, |at| at + 1);
+    let width = text[start..].len() - text[start..].trim_start_matches([' ', '\t']).len();
+    let last = text[..start].lines().rfind(|line| has_content(line)).unwrap_or_default();
+    let more = if last.trim_end().ends_with([':', ',', '[', '{']) { 2 } else { 0 };
+    (start..start + width, " ".repeat(indent(last) + more))
 }
 
 /// The byte offset and the text of an opening bracket of a template in a line: `{{- if`, `{%`, `<%`.

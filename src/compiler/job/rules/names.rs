@@ -76,7 +76,9 @@ fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
         }
         problems.push(match shortened(&name.0, room) {
             "" => problem.hint("shorten the names of the groups and of `storage`"),
-            shorter => problem.hint(format!("shorten it, for example to `{shorter}`")),
+            shorter => {
+                problem.hint(format!("shorten it, for example to `{shorter}`")).fix(name.span, shorter).by_choice()
+            }
         });
     }
 }
