@@ -40,7 +40,7 @@ def dns_refused_while_training(case):
 
 @play(alone=True, long=True)
 def dns_silent_while_training(case):
-    training_goes_on(case, outages.dns_silent, 180)
+    training_goes_on(case, outages.dns_silent, 60)
 
 
 @play(alone=True, long=True)
