@@ -231,7 +231,7 @@ fn transfer(name: &str, path: &str, s3: &S3) -> serde_json::Value {
     })
 }
 
-/// The downloads for `download.py`, as JSON. None if the job has none.
+/// The downloads for `download.py`, as JSON. `None` if the job does not download anything.
 fn downloads(plan: &Plan) -> Option<String> {
     let volume = |(volume, download): (&Volume, &Download)| {
         let (name, path, has_token) = (&volume.name, &volume.mount_path, download.secret.is_some());

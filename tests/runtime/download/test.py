@@ -97,7 +97,7 @@ class Job:
             self.start(index)
 
     def result(self, index, seconds=120):
-        """What a pod wrote at its end."""
+        """The text that a pod wrote at its end."""
         place = self.folder / f"pod-{index}/result"
         until = time.monotonic() + seconds
         while not place.exists():

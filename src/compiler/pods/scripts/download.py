@@ -450,7 +450,7 @@ def measure(answer):
 
 
 def range_of(answer):
-    """Where a range begins, and the size of the file."""
+    """The start of a range, and the size of the file."""
     found = re.fullmatch(r"bytes (?:([0-9]+)-[0-9]+|\*)/([0-9]+)", answer.headers.get("content-range") or "")
     return (int(found[1] or 0), int(found[2])) if found else (None, None)
 
