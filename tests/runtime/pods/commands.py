@@ -22,7 +22,7 @@ def answer(cluster, words):
     if (verb, what) == ("delete", "pods"):
         with cluster.lock:
             for pod in cluster.pods():
-                pod.delete(int(dict(word.split("=") for word in words if "=" in word)["--grace-period"]))
+                pod.delete(int(dict(word.split("=", 1) for word in words if "=" in word)["--grace-period"]))
         return 0, None
     if (verb, what) == ("wait", "pods"):
         return (0 if until(lambda: not cluster.pods(), 20) else 1), None

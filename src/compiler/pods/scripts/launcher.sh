@@ -80,6 +80,8 @@ signal_ranks() {
   case $kind,$mpi,$checkpoint_signal in
   mpirun,openmpi,USR[12])
     kill -s "$checkpoint_signal" "$training"
+    # A worker that is about to end would signal its ranks again after half of the time.
+    on_hosts 8 ": >$generated/signalled" &
     return
     ;;
   esac
