@@ -198,7 +198,7 @@ def sections(runs, other, median):
 ## A lost worker
 
 A worker that has started others is killed when all ranks run. Another one starts at its address after five seconds, as a StatefulSet would
-start it. The times begin when the launcher has noticed the loss, which a broken session reports. A node that dies without closing its
+start it. The times begin when the launcher has noticed the loss, which a broken session reports. A node that stops without closing its
 connections is noticed by the probes instead, ten seconds after the first round of them that it misses; with 1,024 workers the rounds are 35
 seconds apart.
 """)

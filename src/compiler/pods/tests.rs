@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
-use super::{File, REVISION, Scripts, TREE_FROM, current, scripts::NAMES, without_comments};
+use super::{File, REVISION, Scripts, SshKeys, TREE_FROM, current, scripts::NAMES, without_comments};
 use crate::job::declare;
 use crate::job::fixtures::{group, spec};
 use crate::job::valid::*;
