@@ -168,8 +168,8 @@ pub fn indexed<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     if plan.spec.admits_part() {
         metadata = metadata
             .annotate("kueue.x-k8s.io/job-min-parallelism", plan.min_members().to_string())
-            // If Kueue admits fewer pods, it lowers only `parallelism`. Without this annotation, Kubernetes would start the indexes that
-            // were not admitted when the first pods succeed.
+            // If Kueue admits fewer pods, it lowers only `parallelism`. Without this annotation, when the first pods succeed, Kubernetes
+            // would start the indexes that were not admitted.
             .annotate("kueue.x-k8s.io/job-completions-equal-parallelism", "true");
     } else if plan.spec.is_elastic_in_kueue() {
         metadata = metadata.annotate("kueue.x-k8s.io/elastic-job", "true");

@@ -116,7 +116,7 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let downloads = case.storage().find_map(|entry| key(entry.download.as_ref()));
     for at in metrics.into_iter().flatten().chain(field!(case.ssh.port)).filter(|at| at.0 == u32::from(DOWNLOAD_PORT)) {
         if let Some(downloads) = downloads {
-            let message = format!("the pods pass on downloads at port {}", at.0);
+            let message = format!("the pods serve downloads to each other at port {}", at.0);
             problems
                 .push(Problem::new(&PORT_CLASH, at.span, message).and(downloads, "here").hint("choose another port"));
         }

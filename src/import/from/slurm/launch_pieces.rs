@@ -98,8 +98,8 @@ pub fn spliced(line: &str, known: &Variables) -> String {
     })
 }
 
-/// Returns the words of a launch line without the options whose value the import ignores ([`Meaning::is_own`]), and without their
-/// values. Options that it reads, such as `--nnodes`, stay.
+/// Returns the words of a launch line without the options that the import ignores, such as `--rdzv_id`, and without their values.
+/// Options that it reads, such as `--nnodes`, stay.
 pub fn without_own_options(line: &str) -> String {
     let hidden = Hidden::of(line);
     let Some(words) = words(&hidden.text) else { return line.to_owned() };
