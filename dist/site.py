@@ -33,7 +33,7 @@ ABOUT_BOOK = tomllib.loads((ROOT / "book/book.toml").read_text(encoding="utf-8")
 BOOK = ROOT / "target/book/html"
 SCHEMAS = ROOT / "schema"
 IMAGE = ROOT / "book/social.png"
-# What social networks show for a page.
+# The image that social networks show for a page.
 SOCIAL = {
     "image": f"{HOMEPAGE}/social.png",
     "image:width": "1200",

@@ -71,7 +71,8 @@ test("each kind of problem has the place that the command prints, and its fix re
       check(
         same(left) === same(shown) - 1 &&
           // A text that cannot be read hides its other problems.
-          (left.length < shown.length || (shown[at].code === "yaml-syntax" && !left.some(({ code }) => code === "yaml-syntax"))),
+          (left.length < shown.length ||
+            (shown[at].code === "yaml-syntax" && !left.some(({ code }) => code === "yaml-syntax"))),
         `${name}: ${shown[at].message} is still there after ${shown[at].fix}\n${await text(page)}`,
       );
       fixed.add(shown[at].code);
@@ -113,7 +114,7 @@ test("one button applies all fixes, and one undo takes them back", async () => {
   const page = await open(server, { spec });
   check((await listed(page)).filter(({ fix }) => fix).length > 1, JSON.stringify(await listed(page)));
   await after(page, () => page.getByRole("button", { name: "Fix all" }).click());
-  // What was wrong with a key is found only once the key is right.
+  // Some problems are found only after the fixes of others.
   while (await page.getByRole("button", { name: "Fix all" }).isVisible())
     await after(page, () => page.getByRole("button", { name: "Fix all" }).click());
   check(

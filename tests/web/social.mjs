@@ -1,4 +1,4 @@
-// What chats and social networks read of the page.
+// The head of the page: what chats and social networks read of it.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { drawImage } from "../../web/social.mjs";

@@ -53,11 +53,11 @@ export interface Khorovod {
   render(spec: string, options?: Options): File[];
   /** Draws the jobs as an SVG file; empty if the spec has errors. */
   svg(spec: string, options?: Options): string;
-  /** What happens to running jobs if the spec `now` is applied over the spec `old`; empty if either has errors. */
+  /** Returns what happens to running jobs if the spec `now` is applied over the spec `old`; empty if either has errors. */
   changes(old: string, now: string, options?: Options): wire.Changes;
   /** The values of a text that look like secrets. */
   secrets(text: string): wire.Secrets;
-  /** What each problem code means. */
+  /** The meaning of each problem code. */
   readonly codes: wire.Codes;
 }
 
