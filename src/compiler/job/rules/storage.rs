@@ -82,7 +82,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     for entry in case.storage() {
         shared_claim(case, entry, problems);
         s3(case, entry, problems);
-        download(entry, problems);
+        download(case, entry, problems);
         access_modes(entry, problems);
         let claims = [entry.claim.as_ref(), entry.per_worker.as_ref()];
         let sizes = claims
@@ -346,7 +346,7 @@ pub fn host_paths(case: &Case<'_>) -> Vec<(Span, &'static str)> {
         .collect()
 }
 
-fn download(entry: &Storage, problems: &mut Vec<Problem>) {
+fn download(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
     let Some(download) = &entry.download else { return };
     let mut wrong = |span, message: String, hint: String| {
         problems.push(Problem::new(&DOWNLOAD_FIELDS, span, message).hint(hint));
@@ -383,7 +383,10 @@ fn download(entry: &Storage, problems: &mut Vec<Problem>) {
             );
         }
     }
-    if let (Some(repository), None) = (&download.hugging_face, &download.revision) {
+    let was_read = case.could_read(&["storage"]);
+    if let (Some(repository), None) = (&download.hugging_face, &download.revision)
+        && was_read
+    {
         let hint = format!(
             "add `revision` with a commit: `git ls-remote https://huggingface.co/{}` prints that of each branch",
             repository.0
@@ -396,7 +399,9 @@ fn download(entry: &Storage, problems: &mut Vec<Problem>) {
         let message = "the token would be sent without encryption".to_owned();
         wrong(secret.span, message, "write a URL that begins with `https://`, or remove `secretName`".to_owned());
     }
-    if let (Some(url), None) = (&download.url, &download.sha256) {
+    if let (Some(url), None) = (&download.url, &download.sha256)
+        && was_read
+    {
         problems.push(
             Problem::new(&DOWNLOAD_UNPINNED, url.span, "the content of this download is not pinned")
                 .hint("add `sha256` with the digest that `sha256sum` prints for the file"),
