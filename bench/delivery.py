@@ -88,7 +88,7 @@ def main(scripts, program, rounds):
     print("| | Seconds until the first line: median | Minimum | Maximum |\n|---|---|---|---|")
     for way, words in WAYS.items():
         if way in broken:
-            print(f"| {words} | does not start: {' '.join(broken[way].split())[:160]} | | |")
+            print(f"| {words} | does not start: {' '.join(broken[way].split())[-160:]} | | |")
         else:
             print(f"| {words} | {statistics.median(found[way]):.2f} | {min(found[way]):.2f} | {max(found[way]):.2f} |")
     print(flush=True)

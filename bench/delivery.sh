@@ -13,15 +13,21 @@ work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 need gcc gcc && need jq jq
 
-# Builds an image with only the program, as an archive.
+# Builds an image with only the program, as an archive in `built`, once: the nodes' copy of the images has its path in the name.
+built=$tools_cache/delivery-$(sha256sum <bench/delivery.c | cut -c1-16)
 image() {
-    mkdir "$work/layer"
-    gcc -static -Os -s -Wall -Wextra -o "$work/layer/delivery" bench/delivery.c
-    tar --owner=0 --group=0 -C "$work/layer" -cf "$work/layer.tar" .
-    printf '{"architecture":"amd64","os":"linux","config":{"Entrypoint":["/delivery"]},"rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' \
-        "$(sha256sum <"$work/layer.tar" | cut -d' ' -f1)" >"$work/config.json"
-    echo '[{"Config":"config.json","RepoTags":["khorovod.test/delivery:1"],"Layers":["layer.tar"]}]' >"$work/manifest.json"
-    tar -C "$work" -cf "$work/delivery.tar" manifest.json config.json layer.tar
+    [[ ! -e $built ]] || return 0
+    mkdir -p "$work/image/layer"
+    gcc -static -Os -s -Wall -Wextra -o "$work/image/layer/delivery" bench/delivery.c
+    (
+        cd "$work/image"
+        tar --owner=0 --group=0 -C layer -cf layer.tar .
+        printf '{"architecture":"amd64","os":"linux","config":{"Entrypoint":["/delivery"]},"rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' \
+            "$(sha256sum <layer.tar | cut -d' ' -f1)" >config.json
+        echo '[{"Config":"config.json","RepoTags":["khorovod.test/delivery:1"],"Layers":["layer.tar"]}]' >manifest.json
+        tar -cf delivery.tar manifest.json config.json layer.tar
+    )
+    mv "$work/image" "$built"
 }
 
 # containerd 1.6, which Debian has, mounts no image volumes.
@@ -50,13 +56,13 @@ cat <<END
 \`bench/delivery.sh >bench/delivery.md\` starts pods one after the other on one node, with the worker image, in a
 [test cluster](../tests/cluster/README.md) on $(nproc) CPUs. Each prints a line when it runs what was delivered. The seconds count from the
 request that creates the pod, or its ConfigMap. The ways alternate. The scripts are those of a run; the program
-has $(($(stat -c %s "$work/layer/delivery") / 1000)) kB, the size of a static program in Rust with an HTTPS client. All images are on the node before the start.
+has $(($(stat -c %s "$built/layer/delivery") / 1000)) kB, the size of a static program in Rust with an HTTPS client. All images are on the node before the start.
 
 END
 # measure VERSION: prints the table for a version of Kubernetes.
 measure() {
     CONTAINERD="containerd $(containerd --version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)" NODES=1 KUBERNETES=$1 \
-        IMAGES="$IMAGES $work/delivery.tar" tests/cluster/up.sh python3 bench/delivery.py "$work/scripts.json" "$work/layer/delivery" "${rounds:?}" |
+        IMAGES="$IMAGES $built/delivery.tar" tests/cluster/up.sh python3 bench/delivery.py "$work/scripts.json" "$built/layer/delivery" "${rounds:?}" |
         sed '/^cluster: /d'
 }
 rounds=${1:-9}

@@ -105,12 +105,12 @@ const METADATA: [&str; 2] = ["169.254.169.254/32", "fd00:ec2::254/128"];
 /// The private address ranges of RFC 1918, RFC 6598 and RFC 4193.
 const PRIVATE: [&str; 5] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
 
-fn own_pods<'a>(plan: &'a Plan) -> Peer<'a> {
+fn own_pods(plan: &Plan) -> Peer<'_> {
     Peer { pod_selector: Some(Labels { match_labels: job_pods(plan).match_labels }), ..Peer::default() }
 }
 
 /// The rules for outgoing connections. If the list is empty, outgoing connections are not restricted.
-fn egress<'a>(plan: &'a Plan) -> Vec<Rule<'a>> {
+fn egress(plan: &Plan) -> Vec<Rule<'_>> {
     let block = |cidr, except| Peer { ip_block: Some(IpBlock { cidr, except }), ..Peer::default() };
     // With some network plugins, such as Cilium, an address range does not contain the pods of the cluster.
     let any_pod = || Peer { namespace_selector: Some(Labels::default()), ..Peer::default() };

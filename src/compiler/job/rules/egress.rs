@@ -1,6 +1,6 @@
 //! Rules about `security.egressTo`: it keeps the metadata service of the cloud closed, and contains the servers that the pods need.
 
-use std::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Case, key};
 use crate::job::types::spec::{Egress, Volume, VolumeSource};
@@ -25,8 +25,8 @@ codes! {
 }
 
 const METADATA: [(&str, IpAddr); 2] = [
-    ("169.254.169.254/32", IpAddr::V4(std::net::Ipv4Addr::new(169, 254, 169, 254))),
-    ("fd00:ec2::254/128", IpAddr::V6(std::net::Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254))),
+    ("169.254.169.254/32", IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254))),
+    ("fd00:ec2::254/128", IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254))),
 ];
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -38,7 +38,9 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let listed = case.document.get("spec").and_then(|spec| spec.get("security")).and_then(|at| at.get("egressTo"));
     let peers = listed.map_or(&[][..], Node::items);
     if matches!(security.egress, Egress::Private | Egress::Listed) {
-        peers.iter().for_each(|peer| metadata_service(peer, problems));
+        for peer in peers {
+            metadata_service(peer, problems);
+        }
     }
     if let (Egress::Listed, Some(at)) = (security.egress, field!(case.security.egress)) {
         let has_range = peers.iter().any(|peer| peer.get("ipBlock").is_some());
