@@ -57,7 +57,7 @@ def put_folder(folder, chapters):
     name = html.escape(str(folder.relative_to(ROOT)))
     places = {file: file.with_suffix(".html") if folder / file in chapters else file for file in files}
     items = "".join(f'<li><a href="{html.escape(str(place))}">{html.escape(str(file))}</a></li>\n' for file, place in places.items())
-    style = "<style>:root { color-scheme: light dark } body { font: 16px/1.6 sans-serif; margin: 2em auto; padding: 0 1em; max-width: 50em; overflow-wrap: anywhere }</style>"
+    style = "<style>:root { color-scheme: light dark; background: Canvas; color: CanvasText } body { font: 16px/1.6 sans-serif; margin: 2em auto; padding: 0 1em; max-width: 50em; overflow-wrap: anywhere }</style>"
     metas = f'<meta name="viewport" content="width=device-width"><meta name="description" content="The files in {name} of khorovod\'s repository">'
     page = f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><link rel="icon" href="data:,">{metas}<title>{name}</title>{style}</head>\n'
     put(folder / "index.html", f"{page}<body><main>\n<h1>{name}</h1>\n<ul>\n{items}</ul>\n</main></body></html>\n")

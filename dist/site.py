@@ -43,7 +43,7 @@ SOCIAL = {
 # Pages without content of their own: the page for missing files, and the table of contents that mdBook frames.
 UNLISTED = {"404.html", "toc.html"}
 STYLE = (
-    "<style>:root { color-scheme: light dark } body { font: 16px/1.6 sans-serif; margin: 2em auto; padding: 0 1em; max-width: 60em; overflow-wrap: anywhere } "
+    "<style>:root { color-scheme: light dark; background: Canvas; color: CanvasText } body { font: 16px/1.6 sans-serif; margin: 2em auto; padding: 0 1em; max-width: 60em; overflow-wrap: anywhere } "
     "td { padding-right: 2em }</style>"
 )
 
