@@ -15,8 +15,8 @@ use crate::cli::{Failure, Outcome, output};
     khorovod stop mnist --dry-run\n\n\
     It deletes the Job of the launcher and waits: the launcher signals all ranks,\n\
     gives them the grace period of lifecycle.checkpoint, uploads S3 volumes, and\n\
-    scales the workers to 0. Claims and their data stay. `khorovod run` starts the same run again,\n\
-    without a new runTag.\n\n\
+    scales the workers to 0. Claims and their data stay. `khorovod run` starts the\n\
+    same run again, without a new runTag.\n\n\
     It ends jobs of the target plain. For the job of an operator, delete its object;\n\
     under Slurm, use scancel.")]
 pub struct Args {
