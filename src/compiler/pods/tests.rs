@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
-use super::{File, REVISION, Scripts, SshKeys, TREE_FROM, current, scripts::NAMES, without_comments};
+use super::{File, REVISION, Scripts, TREE_FROM, current, scripts::NAMES, without_comments};
 use crate::job::declare;
 use crate::job::fixtures::{group, spec};
 use crate::job::valid::*;
@@ -35,9 +35,10 @@ fn only_large_jobs_launch_as_a_tree() {
     plan.workers = TREE_FROM - 1;
     assert!(!has_tree(&plan));
     plan.workers = TREE_FROM;
-    assert!(has_tree(&plan));
-    plan.spec.target.ssh_keys = SshKeys::Operator;
-    assert!(!has_tree(&plan));
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich, Mpi::IntelMpi] {
+        plan.spec.launcher.mpi = mpi;
+        assert!(has_tree(&plan));
+    }
     assert!(include_str!("scripts/tree.sh").contains(&format!("tree_from=${{tree_from:-{TREE_FROM}}}")));
 }
 
