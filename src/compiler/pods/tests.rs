@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 use super::{File, REVISION, Scripts, TREE_FROM, current, scripts::NAMES, without_comments};
 use crate::job::declare;
-use crate::job::target::{Facts, SshKeys};
 use crate::job::fixtures::{group, spec};
 use crate::job::valid::*;
 use crate::plan::{Plan, Shape};
