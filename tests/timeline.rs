@@ -140,7 +140,7 @@ fn measured_times_are_within_the_timeline() {
             Scenario::WorkerNode,
             SPARE,
         ),
-        ("about 35 s", Scenario::WorkerNode, SET),
+        ("about 30 s; in the", Scenario::WorkerNode, SET),
         (
             "about 90 s: Kubernetes notices after 50 s, and the launcher tolerates that for 30 s",
             Scenario::LauncherNode,

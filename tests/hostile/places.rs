@@ -158,8 +158,13 @@ pub fn bases() -> Vec<Json> {
     let (image, command, workers) = ("a/b:1", json!(["python"]), json!({"replicas": 2, "slotsPerWorker": 2}));
     bases.insert(0, job(json!({"image": image, "command": command, "workers": workers})));
     bases.push(job(json!({"image": image, "command": command, "workers": workers, "slurm": {"srun": {}}})));
+    let download = json!({"url": "https://a/b", "sha256": DIGEST});
+    let storage = json!([{"name": "data", "mountPath": "/data", "download": download}]);
+    bases.push(job(json!({"image": image, "command": command, "workers": workers, "storage": storage})));
     bases
 }
+
+const DIGEST: &str = "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9";
 
 /// Texts that many places accept.
 const HARMLESS: &[&str] = &[
@@ -178,6 +183,7 @@ const HARMLESS: &[&str] = &[
     "a.py",
     "true",
     "10.0.0.1",
+    DIGEST,
 ];
 
 /// A target and a job that accept a harmless text at a place, and that text.

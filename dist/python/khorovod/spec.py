@@ -243,9 +243,9 @@ class Workers(Spec):
     """
 
     health_check: HealthCheck | None = None
-    """The checks that a worker must pass before it runs ranks. A worker that fails is replaced by a spare, or by
-    a new worker. Default: `OnFailure` for workers with GPUs, `Never` for others; with a map, `policy`
-    decides.
+    """The checks that a worker must pass before it runs ranks. A worker that fails is replaced: with
+    `launcher.runsIn: ownPod` by a spare or by a new worker, else Kubernetes starts its pod again. Default:
+    `OnFailure` for workers with GPUs, `Never` for others; with a map, `policy` decides.
 
     Example: `HealthCheck(command=["dcgmi", "diag", "-r", "1"], timeout="2m")`
     """
@@ -594,8 +594,11 @@ class Resources(Spec):
 class HealthCheck(Spec):
     """The checks that a worker must pass before it runs ranks: khorovod's own checks, and your `command`.
     khorovod logs in to the worker and checks the number and the memory errors of GPUs, RDMA devices, free
-    space, volumes, the clock, and the connection to other workers. A worker that fails is replaced by a
-    spare, or by a new worker.
+    space, volumes, the clock, and the connection to other workers. A check is not repeated: a worker that
+    fails once is replaced. With `launcher.runsIn: ownPod`, a spare or a new worker takes its place, and the
+    rejected pod keeps its GPUs until the run ends, so that no other worker of the run starts on them.
+    Otherwise the pod exits, and Kubernetes starts another one, perhaps on the same node. khorovod does not
+    cordon a node. The run fails if checks reject workers in more than `lifecycle.retries` + 1 rounds.
     """
 
     policy: Literal["Always", "OnFailure", "Never"] | None = None
@@ -739,8 +742,8 @@ class Ssh(Spec):
 
     secret_name: str | None = None
     """An existing Secret with the keys `id_ed25519`, `authorized_keys`, `host_key` and `known_hosts`; `khorovod
-    keygen` generates one. Not with torchrun, jax and tensorflow. Default: khorovod renders one per run,
-    `<job>-<run>-ssh`.
+    keygen` generates one. With torchrun, jax and tensorflow, only the pods that pass on a `download` of
+    `storage` use it. Default: khorovod renders one per run, `<job>-<run>-ssh`.
 
     Example: `"my-keys"`
     """
@@ -826,11 +829,11 @@ class Collective(Spec):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Storage(Spec):
-    """A volume that is mounted in every worker and, unless it is `perWorker` or `s3`, also in the launcher pod.
-    Exactly one field names its source.
+    """A volume that is mounted in every worker and, unless it is `perWorker`, `s3` or `download`, also in the
+    launcher pod. Exactly one field names its source.
 
-    Exactly one of `claim`, `existing_claim`, `per_worker`, `nfs`, `persistent_volume`, `s3`, `host_path`,
-    `empty_dir` must be given.
+    Exactly one of `claim`, `existing_claim`, `per_worker`, `nfs`, `persistent_volume`, `s3`, `download`,
+    `host_path`, `empty_dir` must be given.
     """
 
     _names: ClassVar[Mapping[str, str]] = {
@@ -901,9 +904,18 @@ class Storage(Spec):
 
     s3: S3 | None = None
     """Objects in an S3 bucket, which are copied into every worker before the training, or out while it runs and
-    after it. Only the files of the first worker are copied out, not the shards of other workers.
+    after it. Only the files of the first worker are copied out, not the shards of other workers. If a copy
+    stops, the next start of the container continues it: complete files, and complete ranges of 16 MiB, are
+    not copied again.
 
     Example: `S3(bucket="imagenet", secret_name="s3-keys", direction="in")`
+    """
+
+    download: Download | None = None
+    """A model or data set, which is downloaded once before the training and passed on from worker to worker.
+    Each worker has its own copy, which is deleted with its pod.
+
+    Example: `Download(hugging_face="Qwen/Qwen3-8B", revision="b968826d9c46dd6066d109eabc6255188de91218")`
     """
 
     host_path: HostPath | None = None
@@ -942,8 +954,8 @@ class Claim(Spec):
     """
 
     access_modes: list[Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]] | None = None
-    """How it may be mounted. Default: `ReadWriteMany` for a `claim` that several workers share, else
-    `ReadWriteOnce`.
+    """How it may be mounted. Default: `ReadWriteMany`, or `ReadWriteOnce` with `perWorker` or in a job of one
+    worker.
 
     Example: `["ReadWriteMany"]`
     """
@@ -1036,15 +1048,18 @@ class S3(Spec):
     direction: Literal["in", "out", "both"] | None = None
     """Whether objects are copied in, out, or both. Default: `"in"`.
 
-    - `"in"`: Into every worker before the training.
-    - `"out"`: Out of the first worker, while the training runs and after it. Files of other workers are not
-    copied. The next attempt of the run gets the files back.
-    - `"both"`: Both: in before the training, and out as with `out`.
+    - `"in"`: Into every worker before the training. A retry on the same pods copies nothing again; a new pod
+    copies all objects. Nothing is copied back.
+    - `"out"`: Out of the first worker, while the training runs and after it. Before a retry, new workers get
+    the files that this run has copied out, such as the newest checkpoint. A new run starts with an empty
+    directory. No object is deleted.
+    - `"both"`: Both: in before the training, and out as with `out`. A new run gets the files of earlier runs
+    too, because they are in the bucket.
     """
 
     upload_interval: str | None = None
-    """How often files are copied out while the training runs. If a file changes while it is copied, it is copied
-    again at the next interval. Default: `"10m"`.
+    """How often files are copied out while the training runs. If a file changes while it is copied, the bucket
+    keeps its earlier version, and the file is copied at the next interval. Default: `"10m"`.
 
     Example: `"30m"`
     """
@@ -1053,6 +1068,72 @@ class S3(Spec):
     """The maximum size of the volume for the copies. Default: no limit.
 
     Example: `"500Gi"`
+    """
+
+
+@dataclass(kw_only=True, slots=True, repr=False)
+class Download(Spec):
+    """A model or data set on the Hugging Face Hub, or a file on a web server.
+
+    Exactly one of `hugging_face`, `url` must be given.
+    """
+
+    _names: ClassVar[Mapping[str, str]] = {
+        "hugging_face": "huggingFace",
+        "secret_name": "secretName",
+        "size_limit": "sizeLimit",
+    }
+
+    hugging_face: str | None = None
+    """A repository of the Hugging Face Hub: a model, or a data set as `datasets/ORG/NAME`. For another server
+    with the same API, set `HF_ENDPOINT` in `env`.
+
+    Example: `"Qwen/Qwen3-8B"`
+    """
+
+    revision: str | None = None
+    """The commit of the repository. `git ls-remote https://huggingface.co/ORG/NAME` prints that of each branch.
+    Only with `huggingFace`, which needs it.
+
+    Example: `"b968826d9c46dd6066d109eabc6255188de91218"`
+    """
+
+    files: list[str] | None = None
+    """Only files of the repository that match one of these patterns, in which `*` stands for any characters.
+    Only with `huggingFace`. Default: all files.
+
+    Example: `["*.safetensors", "*.json"]`
+    """
+
+    url: str | None = None
+    """The URL of a file. Its last part is the name of the file in the volume.
+
+    Example: `"https://example.org/coco-2017.tar.gz"`
+    """
+
+    sha256: str | None = None
+    """The SHA-256 digest of the file, as `sha256sum` prints it. The job fails if the file has another one. Only
+    with `url`. Default: only the size is verified.
+
+    Example: `"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`
+    """
+
+    unpacks: bool | None = None
+    """Whether the file is an archive of tar or zip, which each worker unpacks into the volume and then removes.
+    Only with `url`. Default: `False`.
+    """
+
+    secret_name: str | None = None
+    """A Secret with the token that the server requires, as `kubectl create secret generic hf-token
+    --from-literal=HF_TOKEN=…` creates it. With `url`, its key is `TOKEN`.
+
+    Example: `"hf-token"`
+    """
+
+    size_limit: str | float | None = None
+    """The maximum size of the volume. Default: no limit.
+
+    Example: `"50Gi"`
     """
 
 
@@ -1502,6 +1583,7 @@ class Security(Spec):
         "run_as_user": "runAsUser",
         "fs_group": "fsGroup",
         "network_policy": "networkPolicy",
+        "egress_to": "egressTo",
         "service_account_name": "serviceAccountName",
         "api_access": "apiAccess",
         "read_only_root_filesystem": "readOnlyRootFilesystem",
@@ -1536,18 +1618,27 @@ class Security(Spec):
     opens its port. Default: `True`.
     """
 
-    egress: Literal["open", "noMetadata", "private"] | None = None
-    """The addresses that the pods may connect to, besides the pods of all namespaces and port 53 of any address.
-    The NetworkPolicy limits them, if the network of your cluster enforces such policies. For single
-    addresses, patch the NetworkPolicy. Default: `"open"`.
+    egress: Literal["open", "noMetadata", "private", "listed"] | None = None
+    """The addresses that the pods may connect to, besides the pods of the job and port 53 of any address. The
+    NetworkPolicy limits them, if the network of your cluster enforces such policies. Default: `"open"`.
 
     - `"open"`: Any address.
     - `"noMetadata"`: Any address except the metadata service of the cloud, which gives out the credentials of
     the node: `169.254.169.254` and `fd00:ec2::254`.
-    - `"private"`: Only pods and private addresses: `10.0.0.0/8`, `172.16.0.0/12`, `192.168.0.0/16`,
-    `100.64.0.0/10` and `fc00::/7`. The API server and the buckets of `s3` must have such an address.
+    - `"private"`: Only pods of all namespaces, private addresses (`10.0.0.0/8`, `172.16.0.0/12`,
+    `192.168.0.0/16`, `100.64.0.0/10` and `fc00::/7`), and `egressTo`. The API server and the buckets of `s3`
+    must have such an address.
+    - `"listed"`: Only `egressTo`. It must contain the API server, unless the pods have no API access, and the
+    buckets of `s3`.
 
     Example: `"noMetadata"`
+    """
+
+    egress_to: list[Mapping[str, Mapping[str, Any]]] | None = None
+    """Further pods and addresses that the pods may connect to, as in the `to` of a NetworkPolicy, with `egress:
+    listed` or `egress: private`. A host name is not possible. Default: none.
+
+    Example: `[{"ipBlock": {"cidr": "203.0.113.7/32"}}]`
     """
 
     service_account_name: str | None = None
@@ -2034,8 +2125,8 @@ class TrainingJobFields(Spec):
     """
 
     storage: list[Storage] | None = None
-    """Volumes for data and results. Each is mounted in every worker and, unless it is `perWorker` or `s3`, also
-    in the launcher pod.
+    """Volumes for data and results. Each is mounted in every worker and, unless it is `perWorker`, `s3` or
+    `download`, also in the launcher pod.
 
     Example: `[Storage(name="data", mount_path="/data", existing_claim="imagenet")]`
     """
@@ -2113,6 +2204,7 @@ __all__ = [
     "Code",
     "Collective",
     "Cooldown",
+    "Download",
     "Elastic",
     "EmptyDir",
     "EnvFrom",

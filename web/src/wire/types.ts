@@ -152,7 +152,7 @@ export const checkLink: c.Check<Link> = c.object({
 export interface Domain {
   /** The level as the spec names it: `rack`, or the label of a node. */
   level: string;
-  /** Whether the scheduler must place the workers so. Otherwise, it prefers to. */
+  /** Whether the workers must run in one domain. Otherwise, the scheduler places them in one domain if it can. */
   required: boolean;
   /** The number of workers in each domain. It is absent if one domain contains all workers. */
   workers?: number;
