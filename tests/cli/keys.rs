@@ -35,6 +35,10 @@ fn a_missing_seed_is_reported_with_a_hint() {
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "no seed is made in CI");
     let (code, out, _) = piped(khorovod(place.path()).args(["render", "--no-keys"]), JOB);
     assert!(code == 0 && out.contains("kind: StatefulSet") && !out.contains("kind: Secret"));
+    // With a Secret of the user, pods that only pass on downloads need no seed either.
+    let download = "  launcher: torchrun\n  ssh: {secretName: train-ssh}\n  storage: [{name: d, mountPath: /d, download: {url: https://a.test/d}}]\n";
+    let (code, out, err) = piped(khorovod(place.path()).arg("render").env("CI", "true"), &format!("{JOB}{download}"));
+    assert!(code == 0 && out.contains("secretName: train-ssh") && !out.contains("kind: Secret"), "{err}");
     // `plan` and `validate` need no keys.
     assert_eq!(piped(khorovod(place.path()).arg("plan"), JOB).0, 0);
     assert_eq!(piped(khorovod(place.path()).arg("validate"), JOB).0, 0);

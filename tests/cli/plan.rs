@@ -32,6 +32,25 @@ fn plan_compares_with_specs_and_rendered_objects() {
     assert!(code == 0 && out.contains("restarts the run") && out.contains("1.4 → ghcr.io/acme/mnist:1.5"), "{out}");
 }
 
+/// With a topology, Kueue's annotations are in the pods, which cannot change in place.
+#[test]
+fn a_queue_of_a_job_with_a_topology_starts_a_new_run() {
+    let place = place();
+    for (name, topology, expected) in
+        [("free", "", "inPlace"), ("near", "  placement: {topology: {required: rack}}\n", "restarts")]
+    {
+        let (old, new) = (format!("{name}.yaml"), format!("{name}-queued.yaml"));
+        let job = format!("{JOB}  launcher: torchrun\n{topology}");
+        fs::write(place.path().join(&old), &job).unwrap();
+        fs::write(place.path().join(&new), format!("{job}  scheduling: {{localQueue: team}}\n")).unwrap();
+        let args = ["plan", "-o", "json", "--no-keys", "--against", &old, &new];
+        let (code, out, err) = run(khorovod(place.path()).args(args));
+        assert_eq!(code, 0, "{err}");
+        let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(value["changes"][0]["effect"], expected, "{out}");
+    }
+}
+
 #[test]
 fn folders_of_jobs_are_compared() {
     let place = place();

@@ -860,7 +860,9 @@ class Storage(Spec):
     """
 
     read_only: bool | None = None
-    """Whether the pods may only read it. Default: `False`."""
+    """Whether the pods may only read it. Not with `s3` and `download`, which fill a directory of the pod.
+    Default: `False`.
+    """
 
     sub_path: str | None = None
     """The directory of the volume to mount. Default: its root.
@@ -913,7 +915,9 @@ class Storage(Spec):
 
     download: Download | None = None
     """A model or data set, which is downloaded once before the training and passed on from worker to worker.
-    Each worker has its own copy, which is deleted with its pod.
+    Each worker has its own copy on the disk of its node, which is deleted with its pod; a pod that takes its
+    place gets the files from other workers. The workers authenticate each other with a key of ssh, so the job
+    needs a seed or `ssh.secretName`, with every launcher.
 
     Example: `Download(hugging_face="Qwen/Qwen3-8B", revision="b968826d9c46dd6066d109eabc6255188de91218")`
     """
@@ -1092,8 +1096,8 @@ class Download(Spec):
     """
 
     revision: str | None = None
-    """The commit of the repository. `git ls-remote https://huggingface.co/ORG/NAME` prints that of each branch.
-    Only with `huggingFace`, which needs it.
+    """The commit of the repository, as 40 hexadecimal digits, not a branch. `git ls-remote
+    https://huggingface.co/ORG/NAME` prints that of each branch. Only with `huggingFace`, which needs it.
 
     Example: `"b968826d9c46dd6066d109eabc6255188de91218"`
     """
@@ -1626,10 +1630,10 @@ class Security(Spec):
     - `"noMetadata"`: Any address except the metadata service of the cloud, which gives out the credentials of
     the node: `169.254.169.254` and `fd00:ec2::254`.
     - `"private"`: Only pods of all namespaces, private addresses (`10.0.0.0/8`, `172.16.0.0/12`,
-    `192.168.0.0/16`, `100.64.0.0/10` and `fc00::/7`), and `egressTo`. The API server and the buckets of `s3`
-    must have such an address.
-    - `"listed"`: Only `egressTo`. It must contain the API server, unless the pods have no API access, and the
-    buckets of `s3`.
+    `192.168.0.0/16`, `100.64.0.0/10` and `fc00::/7`), and `egressTo`. The API server, the buckets of `s3` and
+    the servers of `download` must have such an address.
+    - `"listed"`: Only `egressTo`. It must contain the API server, unless the pods have no API access, the
+    buckets of `s3`, and the servers of `download`.
 
     Example: `"noMetadata"`
     """

@@ -255,7 +255,9 @@ fn ssh(body: &declare::Body, defaults: &mut Defaults) -> Ssh {
     let (given, none) = (section(body.ssh.as_ref()), declare::Ssh::default());
     let kind = body.launcher.as_ref().map(|launcher| launcher.kind().value.0);
     if kind.is_some_and(LauncherKind::has_agents) {
-        return Ssh { port: port(none.port().value), secret: None, user: none.user().value.0 };
+        // The pods that pass on downloads use a key of the Secret.
+        let secret = text!(given.secret_name);
+        return Ssh { port: port(none.port().value), secret, user: none.user().value.0 };
     }
     Ssh {
         port: port(defaults.take("ssh.port", given.port())),

@@ -184,8 +184,9 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     // PodGroup.
     list.optional_if(!spec.target.is_gang, "scheduling.gang", gang);
     list.optional_if(fixed("scheduling.volcanoQueue"), "scheduling.volcanoQueue", volcano_queue.as_ref());
-    // These are labels and annotations of the workload, not of its pods.
-    list.optional_if(false, "scheduling.localQueue", local_queue.as_ref());
+    // These are labels and annotations of the workload, not of its pods. But with a topology, the pods contain the annotations of the
+    // scheduler that places them.
+    list.optional_if(spec.placement.topology.is_some(), "scheduling.localQueue", local_queue.as_ref());
     list.optional_if(false, "scheduling.workloadPriorityClassName", workload_priority_class.as_ref());
     list.add(Reach::InPlace, "scheduling.partialAdmission", partial_admission);
     list.optional("scheduling.schedulerName", scheduler_name.as_ref());

@@ -172,12 +172,12 @@ fn shared_variables_have_an_owner() {
     }
     assert!(variables.len() > 20, "{variables:?}");
     // A script with a `#!` line is a process of its own, unless it reads the files that share their variables.
-    let shares = |file: &&File| {
-        let is_script = file.name.ends_with(".sh") && file.name != "job.sh";
+    let has_shared_variables = |file: &&File| {
+        let is_script = Path::new(file.name).extension().is_some_and(|end| end == "sh") && file.name != "job.sh";
         is_script && (!file.text.starts_with("#!") || file.text.contains("/scripts/common.sh"))
     };
     let shared: BTreeMap<&str, &str> =
-        files.iter().filter(shares).map(|file| (file.name, file.text.as_ref())).collect();
+        files.iter().filter(has_shared_variables).map(|file| (file.name, file.text.as_ref())).collect();
     assert!(shared.len() > 22, "{:?}", shared.keys());
     for (name, text) in shared {
         for (variable, allowed) in variables.iter().zip(&allowed) {

@@ -15,7 +15,7 @@ shape! {
         "name" (required) name: Label, example "data";
         /// Where it is mounted.
         "mountPath" (required) mount_path: Path, example "/data";
-        /// Whether the pods may only read it.
+        /// Whether the pods may only read it. Not with `s3` and `download`, which fill a directory of the pod.
         "readOnly" read_only: bool, default false;
         /// The directory of the volume to mount. Default: its root.
         "subPath" sub_path: SubPath, example "imagenet/train";
@@ -31,7 +31,7 @@ shape! {
         "persistentVolume" persistent_volume: PersistentVolume, example json!({"size": "1Ti", "source": {"nfs": {"server": "10.0.0.1", "path": "/data"}}});
         /// Objects in an S3 bucket, which are copied into every worker before the training, or out while it runs and after it. Only the files of the first worker are copied out, not the shards of other workers. If a copy stops, the next start of the container continues it: complete files, and complete ranges of 16 MiB, are not copied again.
         "s3" s3: S3, example json!({"bucket": "imagenet", "secretName": "s3-keys", "direction": "in"});
-        /// A model or data set, which is downloaded once before the training and passed on from worker to worker. Each worker has its own copy, which is deleted with its pod.
+        /// A model or data set, which is downloaded once before the training and passed on from worker to worker. Each worker has its own copy on the disk of its node, which is deleted with its pod; a pod that takes its place gets the files from other workers. The workers authenticate each other with a key of ssh, so the job needs a seed or `ssh.secretName`, with every launcher.
         "download" download: Download, example json!({"huggingFace": "Qwen/Qwen3-8B", "revision": "b968826d9c46dd6066d109eabc6255188de91218"});
         /// A directory of the node. It must exist on every node, and the user `security.runAsUser` must be able to write to it. Needs the Pod Security level `privileged`.
         "hostPath" host_path: HostPath, example json!({"path": "/mnt/nvme"});
@@ -109,7 +109,7 @@ shape! {
     Download {
         /// A repository of the Hugging Face Hub: a model, or a data set as `datasets/ORG/NAME`. For another server with the same API, set `HF_ENDPOINT` in `env`.
         "huggingFace" hugging_face: Repository, example "Qwen/Qwen3-8B";
-        /// The commit of the repository. `git ls-remote https://huggingface.co/ORG/NAME` prints that of each branch. Only with `huggingFace`, which needs it.
+        /// The commit of the repository, as 40 hexadecimal digits, not a branch. `git ls-remote https://huggingface.co/ORG/NAME` prints that of each branch. Only with `huggingFace`, which needs it.
         "revision" revision: Commit, example "b968826d9c46dd6066d109eabc6255188de91218";
         /// Only files of the repository that match one of these patterns, in which `*` stands for any characters. Only with `huggingFace`. Default: all files.
         "files" files: Vec<At<FilePattern>>, example json!(["*.safetensors", "*.json"]);

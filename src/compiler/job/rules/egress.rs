@@ -3,6 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Case, key};
+use crate::job::read::INVALID_VALUE;
 use crate::job::types::spec::{Egress, Volume, VolumeSource};
 use crate::problem::{Problem, codes};
 use crate::yaml::Node;
@@ -39,6 +40,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let peers = listed.map_or(&[][..], Node::items);
     if matches!(security.egress, Egress::Private | Egress::Listed) {
         for peer in peers {
+            ranges(peer, problems);
             metadata_service(peer, problems);
         }
     }
@@ -68,6 +70,36 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
+/// Reports an `ipBlock` that the API server would refuse.
+fn ranges(peer: &Node, problems: &mut Vec<Problem>) {
+    let Some(block) = peer.get("ipBlock") else { return };
+    let Some(cidr) = block.get("cidr") else {
+        let hint = "write `{cidr: 10.1.2.3/32}` for one address";
+        problems.push(Problem::new(&INVALID_VALUE, block.span, "an `ipBlock` needs a `cidr`").hint(hint));
+        return;
+    };
+    let whole = Range::read(cidr);
+    for node in std::iter::once(cidr).chain(block.get("except").into_iter().flat_map(Node::items)) {
+        let text = node.text().unwrap_or_default();
+        let (message, hint) = match (Range::read(node), text.parse::<IpAddr>()) {
+            (Some(range), _) if whole.as_ref().is_none_or(|whole| whole.contains(range.address)) => continue,
+            (Some(_), _) => ("this range is not inside `cidr`".to_owned(), "remove it".to_owned()),
+            (None, Ok(address)) => {
+                let bits = if address.is_ipv4() { 32 } else { 128 };
+                (
+                    "a range needs the length of its prefix".to_owned(),
+                    format!("for one address, write `{address}/{bits}`"),
+                )
+            }
+            (None, Err(_)) => (
+                format!("`{text}` is not a range of addresses"),
+                "write one such as `10.1.2.3/32`; a NetworkPolicy cannot contain host names".to_owned(),
+            ),
+        };
+        problems.push(Problem::new(&INVALID_VALUE, node.span, message).hint(hint));
+    }
+}
+
 /// Reports a range of more than one address that contains the metadata service.
 fn metadata_service(peer: &Node, problems: &mut Vec<Problem>) {
     let Some(block) = peer.get("ipBlock") else { return };
@@ -94,7 +126,8 @@ struct Range {
 impl Range {
     fn read(node: &Node) -> Option<Self> {
         let (address, bits) = node.text()?.split_once('/')?;
-        Some(Self { address: address.parse().ok()?, bits: bits.parse().ok()? })
+        let (address, bits): (IpAddr, u32) = (address.parse().ok()?, bits.parse().ok()?);
+        (bits <= if address.is_ipv4() { 32 } else { 128 }).then_some(Self { address, bits })
     }
 
     fn contains(&self, other: IpAddr) -> bool {
