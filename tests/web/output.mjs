@@ -271,6 +271,8 @@ test("objects are a tree from the job to its pods, and explain themselves", asyn
   // With the keyboard: Enter opens an object.
   await set.locator("summary").focus();
   await page.keyboard.press("Enter");
+  // The texts of purposes come after the first picture.
+  await set.locator(".purpose", { hasText: /\w/ }).waitFor({ timeout: 20_000 });
   same(await set.locator(".purpose").innerText(), described.purpose, "the purpose");
   check(described.purpose.length > 40, described.purpose);
   // The root leads to the job in the spec.
