@@ -3,7 +3,6 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Case, key};
-use crate::job::read::INVALID_VALUE;
 use crate::job::types::spec::{Egress, Volume, VolumeSource};
 use crate::problem::{Problem, codes};
 use crate::yaml::Node;
@@ -15,6 +14,12 @@ codes! {
     /// with `egress: listed` and `egress: private`, unless a range of `egressTo` contains them. Add the address to `except`. If
     /// the pods need the service, for example for Workload Identity of Google Cloud, list it as a range of one address.
     Error METADATA_SERVICE = "metadata-service";
+
+    /// A range of addresses that a NetworkPolicy cannot contain
+    ///
+    /// An `ipBlock` of `security.egressTo` has a `cidr`: an address, a slash, and the length of the prefix, such as `10.1.2.3/32` for one
+    /// address. The ranges in `except` are inside it. Host names are not possible; list the addresses of the server, or select its pods.
+    Error EGRESS_RANGE = "egress-range";
 
     /// A server that the pods need and cannot reach
     ///
@@ -75,7 +80,7 @@ fn ranges(peer: &Node, problems: &mut Vec<Problem>) {
     let Some(block) = peer.get("ipBlock") else { return };
     let Some(cidr) = block.get("cidr") else {
         let hint = "write `{cidr: 10.1.2.3/32}` for one address";
-        problems.push(Problem::new(&INVALID_VALUE, block.span, "an `ipBlock` needs a `cidr`").hint(hint));
+        problems.push(Problem::new(&EGRESS_RANGE, block.span, "an `ipBlock` needs a `cidr`").hint(hint));
         return;
     };
     let whole = Range::read(cidr);
@@ -96,7 +101,7 @@ fn ranges(peer: &Node, problems: &mut Vec<Problem>) {
                 "write one such as `10.1.2.3/32`; a NetworkPolicy cannot contain host names".to_owned(),
             ),
         };
-        problems.push(Problem::new(&INVALID_VALUE, node.span, message).hint(hint));
+        problems.push(Problem::new(&EGRESS_RANGE, node.span, message).hint(hint));
     }
 }
 

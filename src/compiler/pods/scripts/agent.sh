@@ -64,6 +64,8 @@ trap 'finish 143 "$(why_term)"' TERM INT
 # watch_agents connects the agents, so that each notices if another one is lost. Elastic agents notice it themselves, except for index 0.
 watch=watch_agents
 type -P python3 >/dev/null || watch=''
+# `agents.py` takes the place of the watcher, and does not end the pause of `attempt`.
+pause_length=1
 watch_agents() {
   local launcher=$kind
   [[ -z ${min_workers:-} ]] || launcher=elastic

@@ -1,5 +1,5 @@
 # One attempt: starts the training in its own process group, watches it, and ends the whole group.
-training='' watchers=()
+training='' watchers=() pause_length=5
 
 # beat [SECONDS]: writes the time before which this process calls `beat` again: a minute from now, longer with many workers, and SECONDS
 # later. If it does not, the process hangs, and alive.sh, the liveness probe, fails. After `beat never` there is no such time.
@@ -219,7 +219,7 @@ attempt() {
     beat
     # Wait for a process, not for a signal: if a signal woke this process up, bash could lose another signal or the exit status of
     # the training.
-    sleep 5 >/dev/null 2>&1 &
+    sleep "$pause_length" >/dev/null 2>&1 &
     echo $! >"$generated/pause"
     wait -n "$training" $!
     code=$?
