@@ -56,9 +56,7 @@ fn namespaces() -> Result<(), String> {
     }
     let setting = |name: &str| fs::read_to_string(format!("/proc/sys/{name}")).map(|text| text.trim().to_owned());
     let is = |name: &str, value: &str| setting(name).is_ok_and(|found| found == value);
-    let fix = if why.contains("did not end") {
-        "the machine may be busy; try again"
-    } else if why.contains("unrecognized option") {
+    let fix = if why.contains("unrecognized option") {
         "util-linux 2.36 or newer is needed"
     } else if is("user/max_user_namespaces", "0") {
         "run: sudo sysctl -w user.max_user_namespaces=10000"

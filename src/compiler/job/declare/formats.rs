@@ -319,8 +319,7 @@ texts! {
     FileUrl, "an http or https URL of a file, such as `https://example.org/set.tar.gz`", 2048,
         r"^https?://([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|\[[0-9A-Fa-f.]*(:[0-9A-Fa-f.]*){2,7}\])(:[0-9]{1,5})?/[!-~]*$", file_url;
     /// A SHA-256 digest.
-    Sha256, "a SHA-256 digest, 64 hexadecimal digits in lower case", 64, r"^[0-9a-f]{64}$",
-        |text| text.len() == 64 && lower_hex(text);
+    Sha256, "a SHA-256 digest, 64 hexadecimal digits in lower case", 64, r"^[0-9a-f]{64}$", sha256;
     /// A pattern for the paths of files.
     FilePattern, "a pattern such as `*.safetensors`, without control characters", 1024, r"^[^\u0000-\u001f\u007f]+$", one_line;
     /// A region's name.
@@ -350,6 +349,10 @@ texts! {
 
 fn lower_hex(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
+}
+
+fn sha256(text: &str) -> bool {
+    text.len() == 64 && lower_hex(text)
 }
 
 fn repository(text: &str) -> bool {
@@ -462,8 +465,7 @@ fn resource(text: &str) -> bool {
 }
 
 fn digest(text: &str) -> bool {
-    text.strip_prefix("sha256:")
-        .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
+    text.strip_prefix("sha256:").is_some_and(sha256)
 }
 
 /// Whether the kubelet accepts a text as an image reference: an optional registry, a path in lower case, an optional tag.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{PodKind, security};
 use crate::job::quantity::Quantity;
-use crate::job::valid::{CodeSource, LauncherKind, Volume as UserVolume, VolumeSource};
+use crate::job::valid::{CodeSource, Download, LauncherKind, S3, Volume as UserVolume, VolumeSource};
 use crate::kubernetes::meta::{Entry, Text};
 use crate::kubernetes::{File, claim, config_map, secret};
 use crate::plan::{GENERATED, Plan};
@@ -243,29 +243,19 @@ fn storage<'a>(pod: &mut PodVolumes<'a>, kind: PodKind<'a>, index: usize, volume
         VolumeSource::EmptyDir { size } => {
             Source::EmptyDir(EmptyDir { medium: None, size_limit: size.as_ref().map(Quantity::as_str) })
         }
-        VolumeSource::S3(s3) => {
-            // Only pods with ranks copy data from and to the bucket.
+        VolumeSource::S3(S3 { secret, size, .. }) | VolumeSource::Download(Download { secret, size, .. }) => {
+            // Only pods with ranks copy data.
             if kind.rank_group(plan).is_none() {
                 return;
             }
-            if let Some(secret) = &s3.secret {
+            if let Some(secret) = secret {
+                let what = if matches!(volume.source, VolumeSource::S3(_)) { "s3" } else { "download" };
                 let source =
                     Source::Secret(Secret { secret_name: secret.into(), default_mode: SECRET_MODE, items: Vec::new() });
-                pod.add(format!("khorovod-s3-{index}"), format!("/etc/khorovod/s3/{}", volume.name), source);
+                let path = format!("/etc/khorovod/{what}/{}", volume.name);
+                pod.add(format!("khorovod-{what}-{index}"), path, source);
             }
-            Source::EmptyDir(EmptyDir { medium: None, size_limit: s3.size.as_ref().map(Quantity::as_str) })
-        }
-        VolumeSource::Download(download) => {
-            if kind.rank_group(plan).is_none() {
-                return;
-            }
-            if let Some(secret) = &download.secret {
-                let source =
-                    Source::Secret(Secret { secret_name: secret.into(), default_mode: SECRET_MODE, items: Vec::new() });
-                let path = format!("/etc/khorovod/download/{}", volume.name);
-                pod.add(format!("khorovod-download-{index}"), path, source);
-            }
-            Source::EmptyDir(EmptyDir { medium: None, size_limit: download.size.as_ref().map(Quantity::as_str) })
+            Source::EmptyDir(EmptyDir { medium: None, size_limit: size.as_ref().map(Quantity::as_str) })
         }
     };
     let mount = pod.add(&volume.name, &volume.mount_path, source);
