@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { pairsOf, sizesOf } from "./compare";
-import { diff } from "./diff";
+import { diff, pairsOf } from "./diff";
+import { sizesOf } from "./sizes";
 import type { Compiled, Report } from "./wire/types";
 
 test("a changed line is beside the line in its place", () => {

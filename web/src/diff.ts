@@ -82,3 +82,31 @@ function commonLengths(a: string[], b: string[]): (i: number, j: number) => numb
         a[i] === b[j] ? lengthFrom(i + 1, j + 1) + 1 : Math.max(lengthFrom(i + 1, j), lengthFrom(i, j + 1));
   return lengthFrom;
 }
+
+/** A line of both texts, or the lines in place of each other. */
+export interface Pair {
+  left: string | undefined;
+  right: string | undefined;
+  isSame: boolean;
+}
+
+/** Puts removed lines beside the lines that were added in their place. */
+export function pairsOf(lines: Line[]): Pair[] {
+  const pairs: Pair[] = [];
+  let [removed, added]: [string[], string[]] = [[], []];
+  const flush = () => {
+    for (let at = 0; at < Math.max(removed.length, added.length); at++)
+      pairs.push({ left: removed[at], right: added[at], isSame: false });
+    [removed, added] = [[], []];
+  };
+  for (const { kind, text } of lines) {
+    if (kind === "removed") removed.push(text);
+    else if (kind === "added") added.push(text);
+    else {
+      flush();
+      pairs.push({ left: text, right: text, isSame: true });
+    }
+  }
+  flush();
+  return pairs;
+}
