@@ -39,7 +39,7 @@ test: ## Run everything that CI runs; installs what it needs
 	@SECOND_TRIES=list WITHIN=40 tests/run.sh $(stages) cluster
 
 test-all: ## Run `test` with many more cases per property, and all other stages (see CONTRIBUTING.md); takes two hours more
-	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) fuzz advisories alerts newest reproducible workflows systems dist editor vscode book site start cluster targets gitops helm plugin kueue identity web web-firefox worker horovod slurm faults versions ipv6 scale
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) fuzz advisories alerts newest reproducible workflows systems arm64 dist editor vscode book site start cluster targets gitops helm plugin kueue identity web web-firefox worker horovod slurm faults versions ipv6 scale
 
 cluster: ## Open a shell in a Kubernetes of four nodes, which ends with the shell; requires root
 	@. tests/tools.sh && IMAGES="$${IMAGES:-$$(worker_image)}" tests/cluster/up.sh

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Installs the wheel in a folder into a new virtual environment, and runs it: try_wheel.py TRIPLE FOLDER
+"""Installs the wheel in a folder into a new virtual environment, and runs it: try_wheel.py TRIPLE FOLDER [EMULATOR BINARY]
 
-The machine must be of the target TRIPLE. The environment has nothing else, and pip has no index.
+The environment has nothing else, and pip has no index. If the machine is not of the target TRIPLE, EMULATOR runs the program, and the
+program renders the same as BINARY, which is of this machine.
 """
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -29,8 +31,10 @@ assert job.plan().gpus == 16 and job.picture().startswith("<svg")
 print(khorovod.__file__)
 """
 
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples/cpu/job.yaml"
 
-def main(triple, folder):
+
+def main(triple, folder, emulator=None, binary=None):
     (wheel,) = Path(folder).glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
         (name,) = [name for name in packed.namelist() if "/scripts/khorovod" in name]
@@ -48,13 +52,25 @@ def main(triple, folder):
             if done.returncode:
                 sys.exit(f"{wheel.name}: {' '.join(map(str, command))[:100]} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
             return done.stdout.strip()
-        run(programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", wheel.resolve())
+        install = [programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
+        if emulator:
+            packages = Path(run(programs / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"))
+            run(*install, "--platform", f"manylinux2014_{triple.split('-')[0]}", "--only-binary=:all:", "--target", packages, wheel.resolve())
+            emulated = [emulator, packages / "bin/khorovod"]
+            (programs / "khorovod").write_text(f'#!/bin/sh\nexec {shlex.join(map(str, emulated))} "$@"\n')
+            (programs / "khorovod").chmod(0o755)
+        else:
+            run(*install, wheel.resolve())
         version = run(programs / "khorovod", "--version")
         assert version == f"khorovod {wheel.name.split('-')[1]}", version
         assert run(programs / "python", "-m", "khorovod", "--version") == version
         module = run(programs / "python", "-c", PROGRAM)
         assert Path(module).resolve().is_relative_to(Path(work).resolve()), module
-    print(f"{wheel.name}: installed, and it runs")
+        if emulator:
+            render = ["render", "--ssh-seed", EXAMPLE.parents[1] / "ssh.seed", EXAMPLE]
+            objects = run(programs / "khorovod", *render)
+            assert "kind: StatefulSet" in objects and objects == run(Path(binary).resolve(), *render), "it renders something else"
+    print(f"{wheel.name}: installed, and it runs{' in ' + emulator if emulator else ''}")
 
 
 if __name__ == "__main__":

@@ -252,6 +252,21 @@ systems() {
     for target in aarch64-apple-darwin x86_64-pc-windows-gnu; do cross_cargo "$target" check --locked --quiet --bins || return; done
 }
 
+# The wheel for Linux on arm64, built here and run by QEMU: the command, the Python package, and the objects of an example. The
+# program is not optimized, because the release is built on such a machine.
+arm64() {
+    local target=aarch64-unknown-linux-gnu work binary
+    need qemu-aarch64-static qemu-user-static && need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu &&
+        need test libc6-dev-arm64-cross -e /usr/aarch64-linux-gnu/lib/libc.a && work=$(mktemp -d) || return
+    cargo build --locked --quiet && binary=${CARGO_TARGET_DIR:-target}/debug/khorovod &&
+        RUSTFLAGS=$(shipped_flags) CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc CARGO_PROFILE_RELEASE_LTO=off \
+            CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cross "$target" dist/wheel.py "$target" "$work" &&
+        dist/try_wheel.py "$target" "$work" qemu-aarch64-static "$binary"
+    local code=$?
+    rm -rf "$work"
+    return "$code"
+}
+
 # Rendered objects, applied by Flux's controller on a test cluster.
 gitops() {
     if [ "$(id -u)" != 0 ]; then

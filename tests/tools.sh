@@ -53,20 +53,23 @@ keep_crates() {
         mv "$kept.new" "$kept"
 }
 
-# cross_cargo TARGET ARGUMENTS: runs cargo for another target. Uses rustup's target, or Debian's compiler if rustup cannot install
-# it: Debian has the sources of the standard library, which takes some minutes longer.
-cross_cargo() {
+# cross TARGET COMMAND...: runs a command that calls cargo for another target. Uses rustup's target, or Debian's compiler if rustup
+# cannot install it: Debian has the sources of the standard library, which takes some minutes longer.
+cross() {
     local target=$1 linker
     shift
     if [[ ${WASM_STD:-rustup} = rustup ]] &&
         { [[ -d $(rustc --print sysroot)/lib/rustlib/$target ]] || rustup target add "$target" >&2; }; then
-        cargo "$@" --target "$target"
+        "$@"
         return
     fi
     need /usr/bin/rustc rustc-web && need test rust-web-src -d /usr/lib/rustlib/src || return
     linker=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin
-    PATH=$PATH:$linker RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 cargo "$@" -Zbuild-std=std,panic_abort --target "$target"
+    PATH=$PATH:$linker RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_BUILD_STD=std,panic_abort "$@"
 }
+
+# cross_cargo TARGET ARGUMENTS: runs cargo for another target.
+cross_cargo() { cross "$1" cargo "${@:2}" --target "$1"; }
 
 # wasm_cargo ARGUMENTS: runs cargo for WebAssembly in a browser.
 wasm_cargo() { cross_cargo wasm32-unknown-unknown "$@"; }
