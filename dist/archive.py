@@ -9,11 +9,15 @@ import zipfile
 from project import epoch
 
 
-def tar(files, format=tarfile.GNU_FORMAT):
-    """Returns a tar archive of `files`, a dictionary from names to pairs of bytes and permissions."""
+def tar(files, format=tarfile.GNU_FORMAT, folders=()):
+    """Returns a tar archive of `folders` and of `files`, a dictionary from names to pairs of bytes and permissions."""
     out = io.BytesIO()
     stamp = epoch()
     with tarfile.open(fileobj=out, mode="w", format=format) as archive:
+        for name in folders:
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.mode, entry.mtime = tarfile.DIRTYPE, 0o755, stamp
+            archive.addfile(entry)
         for name, (content, mode) in files.items():
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode, entry.mtime = len(content), mode, stamp
@@ -21,9 +25,9 @@ def tar(files, format=tarfile.GNU_FORMAT):
     return out.getvalue()
 
 
-def tar_gz(files):
+def tar_gz(files, folders=()):
     """Returns a compressed tar archive, sorted by name."""
-    return gzip.compress(tar(dict(sorted(files.items()))), 9, mtime=0)
+    return gzip.compress(tar(dict(sorted(files.items())), folders=folders), 9, mtime=0)
 
 
 def zipped(files):

@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from archive import tar_gz, tree
 from project import ROOT
@@ -63,9 +63,12 @@ def keyring(out):
 
 
 def helm3(folder, out, extra=""):
-    """Writes the package of the plugin for Helm 3, which requires plugin.yaml at the root of the archive and checks no signature."""
+    """Writes the package of the plugin for Helm 3, which requires plugin.yaml at the root of the archive and checks no signature. Helm
+    makes only the folders that the archive names."""
     version = re.search(r"^version: (\S+)$", (folder / "plugin.yaml").read_text(), re.M)[1]
-    (out / f"khorovod-helm3-{version}{extra}.tgz").write_bytes(tar_gz(tree(folder)))
+    files = tree(folder)
+    folders = sorted({parent.as_posix() for name in files for parent in PurePosixPath(name).parents if parent.name})
+    (out / f"khorovod-helm3-{version}{extra}.tgz").write_bytes(tar_gz(files, folders))
 
 
 def main(folder, out):

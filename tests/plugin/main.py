@@ -30,7 +30,7 @@ EXAMPLES = sorted(path.parent for path in ROOT.glob("examples/*/job.yaml"))
 JOB = (ROOT / "examples/smallest/job.yaml").read_text()
 SCRIPTS = ROOT / "src/compiler/pods/scripts"
 # The limits: the module's size, and the ratio of the times of `helm khorovod render` and `helm version`.
-LARGEST, SLOWEST = 1_750_000, 2.5
+LARGEST, SLOWEST = 2_000_000, 2.5
 
 
 class Place:
@@ -89,7 +89,8 @@ def same_everywhere(place, helm4, module):
         # The comment before the document is removed with it, and the bytes are those of its objects.
         check(ran.stdout == as_list(expected), f"{name}: the KRM function", ran.stderr)
         planned = place.run(helm4, "khorovod", "plan", stdin=job).stdout
-        check(planned == (folder / "plan.txt").read_text(), f"{name}: the plan under Helm 4")
+        expected = (folder / "plan.txt").read_text().replace("khorovod render job.yaml", "helm khorovod render < job.yaml")
+        check(planned == expected, f"{name}: the plan under Helm 4", planned)
 
 
 def of_helm(said):

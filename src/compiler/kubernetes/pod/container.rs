@@ -55,7 +55,15 @@ enum ValueFrom<'a> {
     #[serde(rename = "configMapKeyRef")]
     ConfigMap { name: &'a str, key: &'a str },
     #[serde(rename = "fieldRef", rename_all = "camelCase")]
-    Field { field_path: &'a str },
+    Field { api_version: &'static str, field_path: &'a str },
+}
+
+impl<'a> ValueFrom<'a> {
+    /// With the version that Kubernetes fills in: the reference is replaced as a whole, and an upgrade with Helm 4.0 fails if it
+    /// differs from the reference in the cluster.
+    fn field(field_path: &'a str) -> Self {
+        Self::Field { api_version: "v1", field_path }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -245,7 +253,7 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
     let index = plan.spec.target.pod_index.filter(|_| matches!(kind, PodKind::Index(_))).map(|field_path| Env {
         name: "JOB_COMPLETION_INDEX",
         value: None,
-        value_from: Some(ValueFrom::Field { field_path }),
+        value_from: Some(ValueFrom::field(field_path)),
     });
     // Uploads are marked with the uid of the Job, so that the next pod of the Job continues from them. The label `controller-uid`
     // contains the uid in every version of Kubernetes.
@@ -264,7 +272,7 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
         OWN_FIELDS.iter().chain(place).copied().chain(job_field).chain(pod_name).map(|(name, field_path)| Env {
             name,
             value: None,
-            value_from: Some(ValueFrom::Field { field_path }),
+            value_from: Some(ValueFrom::field(field_path)),
         });
     // CUDA images request all GPUs by default. A pod without ranks must not get any.
     let no_gpus: &[_] = if runs_ranks { &[] } else { &[("NVIDIA_VISIBLE_DEVICES", "void")] };
@@ -287,7 +295,7 @@ fn user_variable(var: &EnvVar) -> Env<'_> {
         EnvValue::Text(text) => (Some(literal(text)).filter(|text| !text.is_empty()), None),
         EnvValue::Secret { name, key } => (None, Some(ValueFrom::Secret { name, key })),
         EnvValue::ConfigMap { name, key } => (None, Some(ValueFrom::ConfigMap { name, key })),
-        EnvValue::Field(path) => (None, Some(ValueFrom::Field { field_path: path })),
+        EnvValue::Field(path) => (None, Some(ValueFrom::field(path))),
     };
     Env { name: &var.name, value, value_from }
 }
