@@ -20,7 +20,7 @@ lint() { cargo clippy --locked --all-targets -- -D warnings; }
 library() {
     cargo clippy --locked --no-default-features -- -D warnings -D clippy::unwrap_used -D clippy::panic -D clippy::todo \
         -D clippy::unimplemented -D clippy::get_unwrap &&
-        RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --no-default-features --features show --quiet
+        RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --no-default-features --features overlays,show --quiet
 }
 
 # The oldest Rust that Cargo.toml declares.

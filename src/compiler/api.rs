@@ -87,6 +87,9 @@ impl Text {
 
 /// Everything that the output depends on, except the spec. Construct it with `..Inputs::default()`, because later
 /// versions may add fields.
+///
+/// The fields `overlays`, `sets`, `namespace`, `expectations` and `default_namespace` need the Cargo feature `overlays`; without it,
+/// functions panic if one of them is set.
 #[derive(Debug, Clone)]
 pub struct Inputs {
     /// Overlays, which are merged over each TrainingJob in this order.

@@ -14,7 +14,7 @@ use std::ops::Deref;
 use serde_json::{Map, Value as Json};
 
 use crate::problem::{Code, Problem, Span, codes};
-use crate::yaml::{Entry, Kind, Node, Scalar};
+use crate::yaml::{self, Entry, Kind, Node, Scalar};
 
 use edits::Texts;
 use suggestions::FieldIndex;
@@ -103,8 +103,8 @@ pub enum Expected {
     Quantity,
     /// A duration with its units.
     Duration,
-    /// A text for which `fits` is true; `form` describes such texts.
-    Text { form: &'static str, fits: fn(&str) -> bool },
+    /// A text of this form.
+    Text(&'static TextForm),
     /// One of these words.
     Word(&'static [&'static str]),
     /// Any scalar that all readers of YAML read as the same value.
@@ -115,6 +115,32 @@ pub enum Expected {
     Fields,
     /// A map whose keys are names.
     Names,
+}
+
+/// The form of a text, such as a path or the name of an image. It is data, because functions that are generated per form make the
+/// WebAssembly modules larger.
+#[derive(Debug)]
+pub struct TextForm {
+    /// The name of the type of such texts.
+    pub type_name: &'static str,
+    /// The form in words.
+    pub expected: &'static str,
+    /// The maximum length, in characters.
+    pub max: usize,
+    /// Whether a text has the form. The length is not checked.
+    pub fits: fn(&str) -> bool,
+}
+
+impl TextForm {
+    /// Whether a text has more characters than the form allows.
+    pub fn is_too_long(&self, text: &str) -> bool {
+        text.len() > self.max && text.chars().count() > self.max
+    }
+
+    /// Whether a text has the form, and is not too long.
+    pub fn accepts(&self, text: &str) -> bool {
+        !self.is_too_long(text) && (self.fits)(text)
+    }
 }
 
 /// The type of the items of a list.
@@ -227,7 +253,13 @@ impl Shape {
 fn literal(expression: &str) -> Option<Json> {
     let call = expression.strip_prefix("json").and_then(|rest| rest.trim_start().strip_prefix('!'));
     let argument = call.and_then(|rest| rest.trim().strip_prefix('(')?.strip_suffix(')'));
-    serde_json::from_str(argument.unwrap_or(expression)).ok()
+    let text = argument.unwrap_or(expression);
+    let is_literal =
+        text.starts_with(|c: char| c.is_ascii_digit() || "\"{[-".contains(c)) || matches!(text, "true" | "false");
+    // Such JSON is also YAML. A parser of JSON would make the WebAssembly modules larger.
+    let span = Span { source: 0, start: 0, end: text.len() };
+    let node = is_literal.then(|| yaml::parse(text, span, &mut Vec::new()).ok().flatten())?;
+    node.map(|node| node.to_json())
 }
 
 impl<'n, 'p> Reader<'n, 'p> {

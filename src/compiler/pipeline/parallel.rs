@@ -15,7 +15,9 @@ const QUEUED_PER_THREAD: usize = 8;
 
 /// Calls `make` for every item, in parallel, and passes the results to `take` in the order of the items.
 pub fn in_order<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync, mut take: impl FnMut(R)) {
-    let count = if items.len() < MIN_ITEMS { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
+    // The first condition is constant, so the modules for browsers and Helm do not contain the code below.
+    let is_loop = cfg!(target_family = "wasm") || items.len() < MIN_ITEMS;
+    let count = if is_loop { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
     if count == 1 {
         for item in items {
             take(make(item));

@@ -191,17 +191,23 @@ impl<'a> Stream<'a> {
     /// Reads a TrainingJob; `None` if it is not valid. `body` is the text of the document, and `piece` its range in the
     /// stream.
     pub fn job(&mut self, mut document: Node, body: &str, piece: Range<usize>, overlays: &Overlays) -> Option<Job> {
-        overlays.apply(&mut document, &mut self.problems);
+        if overlays::FEATURE {
+            overlays.apply(&mut document, &mut self.problems);
+        }
         recognise::refuse_hook(&document, &mut self.problems);
         let problems_before = self.problems.len();
         let Inputs { kube_version, target, .. } = *self.inputs;
         let refuse = |case: &Case<'_>, problems: &mut Vec<Problem>| target.refuse(case, problems);
         let purpose = Purpose { kube_version, target: target.facts(), refuse: &refuse };
         let spec = job::read(&document, &self.parts, &purpose, &mut self.problems);
-        self.add_shell_quotes(problems_before, overlays);
+        if overlays::FEATURE {
+            self.add_shell_quotes(problems_before, overlays);
+        }
         let spec = spec?;
-        for expected in &overlays.expectations {
-            expectations::check(expected, &document, &spec, &mut self.problems);
+        if overlays::FEATURE {
+            for expected in &overlays.expectations {
+                expectations::check(expected, &document, &spec, &mut self.problems);
+            }
         }
         let source_comment = recognise::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
         let (name, patches) = (name(&document), patches::patch_nodes(&document));

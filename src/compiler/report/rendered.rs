@@ -80,8 +80,17 @@ impl JobObject {
     /// The name and the value of the object, with the name of the run replaced by `<run>`, so that two runs can be compared.
     fn without_run_name(&self, run: &str) -> (String, Json) {
         let replaced = |text: &str| if run.is_empty() { text.to_owned() } else { text.replace(run, "<run>") };
-        let value = serde_json::from_str(&replaced(&self.value.to_string())).unwrap_or_else(|_| self.value.clone());
-        (replaced(&self.name), value)
+        (replaced(&self.name), with_texts(&self.value, &replaced))
+    }
+}
+
+/// A value with every text in it, and every key, passed through `change`.
+fn with_texts(value: &Json, change: &dyn Fn(&str) -> String) -> Json {
+    match value {
+        Json::String(text) => Json::String(change(text)),
+        Json::Array(items) => items.iter().map(|item| with_texts(item, change)).collect(),
+        Json::Object(map) => map.iter().map(|(key, value)| (change(key), with_texts(value, change))).collect(),
+        other => other.clone(),
     }
 }
 

@@ -4,7 +4,7 @@
 use serde_json::{Value as Json, json};
 
 use super::shapes::Constant;
-use crate::job::read::{Defs, Expected, Field, Item, Reader, WayOut};
+use crate::job::read::{Defs, Expected, Field, Item, Reader, TextForm, WayOut};
 use crate::yaml::{Kind, Node, Scalar};
 
 /// Declares types for texts that must have a certain form, such as a path. Each type has a predicate for the reader, and a
@@ -16,15 +16,9 @@ macro_rules! texts {
         pub struct $name(pub String);
 
         impl Form for $name {
-            const NAME: &'static str = stringify!($name);
-            const EXPECTED: &'static str = $wanted;
-            const MAX: usize = $max;
+            const FORM: &'static TextForm =
+                &TextForm { type_name: stringify!($name), expected: $wanted, max: $max, fits: $valid };
             const PATTERN: &'static str = $pattern;
-
-            fn fits(text: &str) -> bool {
-                let valid: fn(&str) -> bool = $valid;
-                valid(text)
-            }
 
             fn wrap(text: &str) -> Self {
                 Self(text.to_owned())
@@ -43,18 +37,7 @@ macro_rules! texts {
             const ITEM: Item = Item::Text;
 
             fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
-                // If a number would not have the form even in quotes, the report is about the form, not about the missing
-                // quotes.
-                if let (Kind::Scalar { text, .. }, Some(Scalar::Int(_) | Scalar::Float(_))) = (&node.kind, node.scalar())
-                    && let Err((wanted, hint)) = fit::<Self>(text)
-                {
-                    return reader.unfit(node, &wanted, hint);
-                }
-                let text = reader.text(node, Expected::Text { form: $wanted, fits: has_form::<Self> })?;
-                match fit::<Self>(text) {
-                    Ok(value) => Some(value),
-                    Err((wanted, hint)) => reader.unfit(node, &wanted, hint),
-                }
+                read_text(node, reader, Self::FORM).map(Self::wrap)
             }
 
             fn schema(_: &mut Defs) -> Json {
@@ -66,67 +49,69 @@ macro_rules! texts {
 
 /// A type of text that must have a certain form, such as a path or the name of an image.
 pub trait Form: Field {
-    /// The name of the type.
-    const NAME: &'static str;
-    /// The form in words.
-    const EXPECTED: &'static str;
-    /// The maximum length, in characters.
-    const MAX: usize;
+    /// The form.
+    const FORM: &'static TextForm;
     /// The form as a pattern.
     const PATTERN: &'static str;
-    /// Whether a text has the form. The length is not checked.
-    fn fits(text: &str) -> bool;
     /// The value of a text that fits.
     fn wrap(text: &str) -> Self;
 }
 
-/// Whether a text has the form, and is not too long.
-fn has_form<T: Form>(text: &str) -> bool {
-    (text.len() <= T::MAX || text.chars().count() <= T::MAX) && T::fits(text)
+/// Reads a text that must have a form.
+fn read_text<'n>(node: &'n Node, reader: &mut Reader<'n, '_>, form: &'static TextForm) -> Option<&'n str> {
+    // If a number would not have the form even in quotes, the report is about the form, not about the missing quotes.
+    if let (Kind::Scalar { text, .. }, Some(Scalar::Int(_) | Scalar::Float(_))) = (&node.kind, node.scalar())
+        && let Err((wanted, hint)) = fit(form, text)
+    {
+        return reader.unfit(node, &wanted, hint);
+    }
+    let text = reader.text(node, Expected::Text(form))?;
+    match fit(form, text) {
+        Ok(()) => Some(text),
+        Err((wanted, hint)) => reader.unfit(node, &wanted, hint),
+    }
 }
 
-/// Returns the value of a text that has the form. For any other text, the error has the end of a message that begins with the
-/// name of the field, such as "is not an absolute path", and a correction if one is known.
-pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
-    if text.len() > T::MAX && text.chars().count() > T::MAX {
-        let (length, most) = (text.chars().count(), T::MAX);
+/// Checks that a text has the form. If it has not, the error has the end of a message that begins with the name of the field,
+/// such as "is not an absolute path", and a correction if one is known.
+pub fn fit(form: &TextForm, text: &str) -> Result<(), (String, Option<WayOut>)> {
+    if form.is_too_long(text) {
         return Err((
-            format!("has {length} characters, and at most {most} fit"),
+            format!("has {} characters, and at most {} fit", text.chars().count(), form.max),
             Some(WayOut::Advice("shorten it".to_owned())),
         ));
     }
-    if T::fits(text) {
-        Ok(T::wrap(text))
-    } else {
-        let generic = || {
-            look_alike::<T>(text)
-                .or_else(|| meant_text(text, has_form::<T>).map(WayOut::Write))
-                .or_else(|| left_open(text).map(WayOut::Advice))
-        };
-        let way_out = match T::NAME {
-            "ImageName" => image_way_out(text),
-            "Bucket" => bucket_way_out(text).or_else(generic),
-            // `minio:9000`.
-            "Endpoint" if !text.contains("://") && has_form::<T>(&format!("http://{text}")) => {
-                Some(WayOut::Advice(format!("write `https://{text}`, or `http://{text}` without TLS")))
-            }
-            "ProgressPattern" => Some(match text.replace("(?<step", "(?P<step").replace("(?<epoch", "(?P<epoch") {
-                python if python != text && has_form::<T>(&python) => WayOut::Write(python),
-                _ => WayOut::Advice("put the digits of the step into parentheses, as in `step (\\d+)`".to_owned()),
-            }),
-            // All characters are points.
-            "FileName" if text.bytes().all(|byte| byte == b'.') => None,
-            "FileName" if text.contains('/') => Some(WayOut::Advice(FLAT_FILES.to_owned())),
-            "Repository" => repository_way_out(text).or_else(generic),
-            "Commit" => Some(WayOut::Advice(
-                "a branch or tag may change: write the commit that `git ls-remote https://huggingface.co/ORG/NAME` prints for it"
-                    .to_owned(),
-            )),
-            "SbatchOption" => look_alike::<T>(text).or_else(|| sbatch_way_out(text)),
-            _ => generic(),
-        };
-        Err((format!("is not {}", T::EXPECTED), way_out))
+    if (form.fits)(text) {
+        return Ok(());
     }
+    let generic = || {
+        look_alike(form, text)
+            .or_else(|| meant_text(text, form).map(WayOut::Write))
+            .or_else(|| left_open(text).map(WayOut::Advice))
+    };
+    let way_out = match form.type_name {
+        "ImageName" => image_way_out(text),
+        "Bucket" => bucket_way_out(text).or_else(generic),
+        // `minio:9000`.
+        "Endpoint" if !text.contains("://") && form.accepts(&format!("http://{text}")) => {
+            Some(WayOut::Advice(format!("write `https://{text}`, or `http://{text}` without TLS")))
+        }
+        "ProgressPattern" => Some(match text.replace("(?<step", "(?P<step").replace("(?<epoch", "(?P<epoch") {
+            python if python != text && form.accepts(&python) => WayOut::Write(python),
+            _ => WayOut::Advice("put the digits of the step into parentheses, as in `step (\\d+)`".to_owned()),
+        }),
+        // All characters are points.
+        "FileName" if text.bytes().all(|byte| byte == b'.') => None,
+        "FileName" if text.contains('/') => Some(WayOut::Advice(FLAT_FILES.to_owned())),
+        "Repository" => repository_way_out(text).or_else(generic),
+        "Commit" => Some(WayOut::Advice(
+            "a branch or tag may change: write the commit that `git ls-remote https://huggingface.co/ORG/NAME` prints for it"
+                .to_owned(),
+        )),
+        "SbatchOption" => look_alike(form, text).or_else(|| sbatch_way_out(text)),
+        _ => generic(),
+    };
+    Err((format!("is not {}", form.expected), way_out))
 }
 
 /// Letters of other alphabets, and the Latin letters that look like them.
@@ -145,11 +130,11 @@ pub fn latin(c: char) -> Option<char> {
 }
 
 /// The correction of a text with letters of another alphabet that look like Latin letters.
-fn look_alike<T: Form>(text: &str) -> Option<WayOut> {
+fn look_alike(form: &TextForm, text: &str) -> Option<WayOut> {
     let (other, ours) = text.chars().find_map(|c| Some((c, latin(c)?)))?;
     let meant: String = text.chars().map(|c| latin(c).unwrap_or(c)).collect();
     let note = format!("`{other}` is U+{:04X}, which only looks like `{ours}`", u32::from(other));
-    has_form::<T>(&meant).then_some(WayOut::WriteOr(meant, note))
+    form.accepts(&meant).then_some(WayOut::WriteOr(meant, note))
 }
 
 /// The hint for a file of `code.files` whose name contains a folder.
@@ -178,7 +163,7 @@ fn image_way_out(text: &str) -> Option<WayOut> {
         None => name,
     };
     let candidates = [name.clone(), name.to_ascii_lowercase()];
-    let found = candidates.into_iter().find(|candidate| has_form::<ImageName>(candidate));
+    let found = candidates.into_iter().find(|candidate| ImageName::FORM.accepts(candidate));
     found.map(WayOut::Write).or_else(|| left_open(text).or_else(|| part_of_image(text)).map(WayOut::Advice))
 }
 
@@ -203,7 +188,7 @@ fn part_of_image(text: &str) -> Option<String> {
 /// The hint for an S3 URL: the fields that replace it.
 fn bucket_way_out(text: &str) -> Option<WayOut> {
     let (bucket, prefix) = text.split_once("://")?.1.split_once('/')?;
-    (has_form::<Bucket>(bucket) && !prefix.is_empty())
+    (Bucket::FORM.accepts(bucket) && !prefix.is_empty())
         .then(|| WayOut::Advice(format!("write `bucket: {bucket}, prefix: {prefix}`")))
 }
 
@@ -375,7 +360,7 @@ fn repository_way_out(text: &str) -> Option<WayOut> {
         ["https://huggingface.co/", "huggingface.co/", "hf://"].into_iter().find_map(|at| text.strip_prefix(at))?;
     let kind = path.strip_prefix("datasets/").or(path.strip_prefix("spaces/")).map_or(2, |_| 3);
     let parts: Vec<_> = path.split(['/', '@', '?']).filter(|part| !part.is_empty()).take(kind).collect();
-    Some(parts.join("/")).filter(|name| has_form::<Repository>(name)).map(WayOut::Write)
+    Some(parts.join("/")).filter(|name| Repository::FORM.accepts(name)).map(WayOut::Write)
 }
 
 fn one_line(text: &str) -> bool {
@@ -575,7 +560,7 @@ fn without_path(text: &str) -> String {
 }
 
 /// The text that was probably meant: the first of several simple changes that makes `text` valid.
-fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
+fn meant_text(text: &str, form: &TextForm) -> Option<String> {
     // A shell would replace a `~` or `$` at the start, so a text without it would have another meaning.
     if text.trim().is_empty() || text.starts_with(['~', '$']) {
         return None;
@@ -615,5 +600,5 @@ fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
     ]
     .into_iter()
     .take(if text.starts_with(|c: char| c.is_ascii_digit()) { 18 } else { 16 })
-    .find(|candidate| candidate != text && !candidate.is_empty() && valid(candidate))
+    .find(|candidate| candidate != text && !candidate.is_empty() && form.accepts(candidate))
 }

@@ -456,9 +456,9 @@ impl<K: Form, V: Field> Field for Table<K, V> {
         let mut read = Vec::with_capacity(entries.len());
         for entry in entries {
             let value = reader.entry(entry);
-            match fit::<K>(&entry.key) {
-                Ok(key) => {
-                    let key = At { value: key, span: entry.key_span, key: entry.key_span };
+            match fit(K::FORM, &entry.key) {
+                Ok(()) => {
+                    let key = At { value: K::wrap(&entry.key), span: entry.key_span, key: entry.key_span };
                     read.extend(value.map(|value| (key, value)));
                 }
                 Err((wanted, way_out)) => {
@@ -473,7 +473,7 @@ impl<K: Form, V: Field> Field for Table<K, V> {
     fn schema(defs: &mut Defs) -> Json {
         json!({
             "type": "object",
-            "propertyNames": {"maxLength": K::MAX, "pattern": K::PATTERN},
+            "propertyNames": {"maxLength": K::FORM.max, "pattern": K::PATTERN},
             "additionalProperties": V::schema(defs),
         })
     }

@@ -16,7 +16,7 @@ impl Expected {
     /// Whether this text, in quotes, is a value of the type.
     fn takes_text(self, text: &str) -> bool {
         match self {
-            Self::Text { fits, .. } => fits(text),
+            Self::Text(form) => form.accepts(text),
             Self::Word(words) => words.contains(&text),
             Self::Scalar => true,
             _ => false,
@@ -24,7 +24,7 @@ impl Expected {
     }
 
     fn is_text(self) -> bool {
-        matches!(self, Self::Text { .. } | Self::Word(_))
+        matches!(self, Self::Text(_) | Self::Word(_))
     }
 
     fn is_number(self) -> bool {
@@ -38,7 +38,7 @@ impl Expected {
     /// A value of the type, as in "give it an absolute path".
     fn value(self) -> String {
         match self {
-            Self::Text { form, .. } => form.to_owned(),
+            Self::Text(form) => form.expected.to_owned(),
             Self::Word(known) => alternatives(known),
             other => other.to_string(),
         }
@@ -53,7 +53,7 @@ impl fmt::Display for Expected {
             Self::Integer { .. } => f.write_str("an integer"),
             Self::Quantity => f.write_str("a quantity such as `\"32\"` or `64Gi` (a string or a number)"),
             Self::Duration => f.write_str("a duration such as `30m`, `1h30m` or `90s`"),
-            Self::Text { .. } => f.write_str("a string"),
+            Self::Text(_) => f.write_str("a string"),
             Self::Word(words) => write!(f, "a string such as `{}`", words.first().unwrap_or(&"")),
             Self::Scalar => f.write_str("a string or a number"),
             Self::List(_) => f.write_str("a list"),

@@ -2,6 +2,7 @@
 //! the default namespace. Also parses the expectations that each job must meet. The main type is [`Overlays`].
 
 use super::Stream;
+use crate::api::Inputs;
 use crate::job;
 use crate::job::expectations::{self, Expected};
 use crate::job::{alternatives, nearest};
@@ -35,6 +36,7 @@ codes! {
 }
 
 /// The overlays and settings of a call, and its expectations.
+#[derive(Default)]
 pub struct Overlays {
     /// The contents of the files that `--expect` names.
     pub expectations: Vec<Expected>,
@@ -96,12 +98,26 @@ impl Overlays {
     }
 }
 
+/// Whether this crate was compiled with overlays. It is constant, so that a module for a browser does not contain their code.
+pub const FEATURE: bool = cfg!(feature = "overlays");
+
 /// The path of a job's namespace.
 const NAMESPACE: &str = "metadata.namespace";
 
 impl<'a> Stream<'a> {
     /// Reads the overlays and settings of the inputs.
+    ///
+    /// # Panics
+    ///
+    /// Without the feature `overlays`, if the inputs have any.
     pub fn read_overlays(&mut self) -> Overlays {
+        if !FEATURE {
+            let Inputs { overlays, sets, namespace, expectations, default_namespace, .. } = self.inputs;
+            let is_used = !overlays.is_empty() || !sets.is_empty() || !expectations.is_empty();
+            let is_used = is_used || namespace.is_some() || default_namespace.is_some();
+            assert!(!is_used, "khorovod was compiled without the feature `overlays`");
+            return Overlays::default();
+        }
         let default_namespace =
             self.inputs.default_namespace.as_deref().map(|name| self.add_name("the default namespace", name));
         Overlays {
