@@ -28,4 +28,11 @@ rm -r pkg/targets
 loaded='if (wasm !== undefined) return wasm;'
 grep -qF "$loaded" pkg/khorovod_web.js
 sed -i "/^function initSync/,/^}/{/$loaded/d}" pkg/khorovod_web.js
+# The page loads the texts as a file, which is smaller than their module. The npm package has the module.
+node --input-type=module <<'JS'
+import { readFileSync, writeFileSync } from "node:fs";
+import { codes, initSync, scripts } from "./pkg/khorovod_web_texts.js";
+initSync({ module: readFileSync("pkg/khorovod_web_texts_bg.wasm") });
+writeFileSync("pkg/texts.txt", `${codes()}\n${scripts()}`);
+JS
 npm run --silent build

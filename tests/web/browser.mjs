@@ -34,6 +34,7 @@ const TYPES = {
   ".svg": "image/svg+xml",
   ".json": "application/json",
   ".wasm": "application/wasm",
+  ".txt": "text/plain; charset=utf-8",
 };
 
 /**

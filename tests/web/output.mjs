@@ -480,7 +480,7 @@ test("objects wait for the scripts of pods, the picture does not", async () => {
   const page = await open(server, { serviceWorkers: "block" });
   let release;
   const released = new Promise((resolve) => (release = resolve));
-  await page.route("**/*_texts_bg*", async (route) => {
+  await page.route("**/texts-*.txt", async (route) => {
     await released;
     await route.continue();
   });

@@ -164,7 +164,7 @@ test("the page is small", async () => {
   const isAsked = /^(import|compare|timeline|packed|khorovod_web_(import|keys|timeline))-.*\.js$/;
   const named = {
     _keys_bg: "keys",
-    _texts_bg: "texts",
+    "texts-": "texts",
     _targets_bg: "targets",
     _import_bg: "importers",
     _timeline_bg: "timeline",

@@ -13,7 +13,7 @@ import {
 } from "../pkg/khorovod_web.js";
 import keysModule from "../pkg/khorovod_web_keys_bg.wasm?url";
 import importModule from "../pkg/khorovod_web_import_bg.wasm?url";
-import textsModule from "../pkg/khorovod_web_texts_bg.wasm?url";
+import textsFile from "../pkg/texts.txt?url";
 import timelineModule from "../pkg/khorovod_web_timeline_bg.wasm?url";
 
 /** A function of a module, with its arguments. */
@@ -75,9 +75,11 @@ async function deriveKeys(spec: string, seed: Uint8Array): Promise<string> {
 }
 
 async function loadTexts() {
-  const { default: load, codes, scripts } = await import("../pkg/khorovod_web_texts.js");
-  await load({ module_or_path: textsModule });
-  return { codes: codes(), scripts: scripts() };
+  const response = await fetch(textsFile);
+  if (!response.ok) throw new Error(`the texts of the scripts could not be loaded: ${response.status}`);
+  const text = await response.text();
+  const end = text.indexOf("\n");
+  return { codes: text.slice(0, end), scripts: text.slice(end + 1) };
 }
 
 /**
