@@ -1,5 +1,5 @@
-//! Adds notes to values that the import keeps, but that have an effect only under Slurm, or only on nodes like the old ones.
-//! An example is the name of a network interface. The main function is [`add_note`].
+//! Corrects the outcomes of values that the new spec contains, but that have an effect only under Slurm, or only on nodes like the
+//! old ones. An example is the name of a network interface. The main function is [`correct`].
 
 use serde_json::Value as Json;
 
@@ -29,8 +29,26 @@ const INTERFACE: &str = "check: pods usually have only the interfaces `eth0` and
 const DEVICE: &str =
     "check: pods have RDMA devices only with spec.workers.rdma, and the nodes may name them differently";
 
-/// Adds a note to the row of a value that is kept or changed.
-pub fn add_note(row: &mut Row, spec: &SpecBuilder) {
+/// The beginnings of variables that set options of commands of Slurm.
+const COMMANDS: &[&str] = &["SRUN_", "SBATCH_", "SALLOC_"];
+/// Variables that set other options of srun.
+const READ_BY_SLURM: &[&str] = &[
+    "SLURM_CPU_BIND",
+    "SLURM_DISTRIBUTION",
+    "SLURM_EXACT",
+    "SLURM_GPU_BIND",
+    "SLURM_HINT",
+    "SLURM_KILL_BAD_EXIT",
+    "SLURM_MEM_BIND",
+    "SLURM_MPI_TYPE",
+    "SLURM_OVERLAP",
+    "SLURM_UNBUFFEREDIO",
+    "SLURM_WHOLE",
+];
+const FOR_SRUN: &str = "under Slurm only: it sets an option of srun or sbatch, which pods do not call";
+
+/// Adds a note to the row of a value that is kept or changed. A value that has no effect in pods is not kept, but changed.
+pub fn correct(row: &mut Row, spec: &SpecBuilder) {
     let is_kept = row.verdict == Some(Verdict::Kept);
     let note = match (gpu_type(row, spec).filter(|_| is_kept), check(row, spec)) {
         (Some(kind), _) => {
@@ -40,15 +58,32 @@ pub fn add_note(row: &mut Row, spec: &SpecBuilder) {
             )
         }
         (None, Some(note)) => note.to_owned(),
-        (None, None) if is_kept && is_for_slurm_only(row) => "under Slurm only".to_owned(),
+        (None, None) if is_kept && is_for_srun(row) => {
+            row.verdict = Some(Verdict::Changed);
+            FOR_SRUN.to_owned()
+        }
+        (None, None) if is_kept && is_for_slurm_only(row) => {
+            row.verdict = Some(Verdict::Changed);
+            if row.note.contains("Slurm") {
+                return;
+            }
+            "under Slurm only".to_owned()
+        }
         (None, None) => return,
     };
     row.note = if row.note.is_empty() { note } else { format!("{note}; {}", row.note) };
 }
 
-/// Whether only the target `slurm` uses the fields that have the value, and the note of the row does not mention this yet.
+/// Whether only the target `slurm` uses the fields that have the value.
 fn is_for_slurm_only(row: &Row) -> bool {
-    !row.to.is_empty() && row.to.iter().all(|to| to.starts_with("spec.slurm.")) && !row.note.contains("Slurm")
+    !row.to.is_empty() && row.to.iter().all(|to| to.starts_with("spec.slurm."))
+}
+
+/// Whether a row exports a variable that only the commands of Slurm read.
+fn is_for_srun(row: &Row) -> bool {
+    let line = row.path.strip_prefix("export ").unwrap_or(&row.path);
+    let name = line.split('=').next().unwrap_or_default();
+    row.to == [field::ENV] && (READ_BY_SLURM.contains(&name) || COMMANDS.iter().any(|start| name.starts_with(start)))
 }
 
 /// The type of the GPUs that a row counts, as in `--gres=gpu:a100:4`.

@@ -252,7 +252,7 @@ impl<'o> Context<'o> {
             }
         }
         for row in &mut rows {
-            checks::add_note(row, &self.spec);
+            checks::correct(row, &self.spec);
         }
         (self.spec.text(&head), secrets, rows)
     }

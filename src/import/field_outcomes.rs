@@ -11,9 +11,9 @@ use khorovod_compiler::yaml::{Kind, Node, Scalar};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// The new spec has the value in fields with the same meaning.
+    /// The new spec has the value in fields with the same meaning, and it has an effect in pods.
     Kept,
-    /// The new spec expresses the value in another way.
+    /// The new spec expresses the value in another way, or in fields that only the target `slurm` uses.
     Changed,
     /// The new spec does not have the value, because khorovod does not need it.
     Dropped,

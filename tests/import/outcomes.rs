@@ -79,6 +79,24 @@ fn verdicts_are_true() {
     assert!(least.verdict == "changed" && least.note.contains("ranks"), "{least:?}");
 }
 
+/// A value is kept only if it has an effect in pods.
+#[test]
+fn values_for_slurm_alone_are_not_kept() {
+    let script = "#SBATCH -N 2\n#SBATCH --gres=gpu:4\n#SBATCH --mail-type=END\n#SBATCH --partition=gpu\n#SBATCH --hint=nomultithread\n\
+                  module load cuda\nulimit -n 4096\ncd $SLURM_SUBMIT_DIR\nexport SRUN_CPUS_PER_TASK=8\nexport SLURM_CPU_BIND=none\n\
+                  export NCCL_DEBUG=INFO\nsource ~/venv/bin/activate\nsrun --mpi=pmix --cpu-bind=cores python train.py\n";
+    let imported = import(System::Slurm, &[text(script)], &Options::default()).unwrap();
+    let kept = imported.fields.iter().filter(|field| field.verdict == "kept");
+    let kept: Vec<&str> = kept.map(|field| field.path.as_str()).collect();
+    let program = "srun --mpi=pmix --cpu-bind=cores python train.py";
+    let expected = ["#SBATCH -N 2", "#SBATCH --gres=gpu:4", "export NCCL_DEBUG=INFO", program];
+    assert_eq!(kept, expected, "{:#?}", imported.fields);
+    for line in ["--mail-type", "--partition", "module load", "ulimit", "SRUN_CPUS_PER_TASK", "SLURM_CPU_BIND"] {
+        let field = imported.fields.iter().find(|field| field.path.contains(line)).unwrap_or_else(|| panic!("{line}"));
+        assert!(field.verdict == "changed" && field.note.contains("under Slurm"), "{field:?}");
+    }
+}
+
 /// The launcher's pod has no GPU. If a script runs a program there without a launch, the report has a row with what to do.
 #[test]
 fn programs_that_train_in_the_launcher_are_reported() {
