@@ -67,6 +67,44 @@ test("missing values can be entered, and secrets are downloaded separately", asy
   await server.close();
 });
 
+test("the report of an import begins with what is lost, and can be opened again", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const again = page.getByRole("button", { name: "Import report" });
+  check(!(await again.isVisible()), "a report before the first import");
+  const verdicts = () => page.locator("#import tbody td:first-child").allTextContents();
+  const options = "#SBATCH -J mnist\n#SBATCH -N 2\n#SBATCH --mail-type=END\n#SBATCH --gres=gpu:4\n#SBATCH -o log\n";
+  const file = `${options}module load cuda\nulimit -n 4096\nexport B=$SCRATCH/x\nsrun python train.py $B\n`;
+  await page.getByRole("button", { name: "Import…" }).click();
+  await paste(page, file);
+  await page.waitForFunction(() => document.querySelector("#import-system").value === "slurm");
+  await after(page, () => page.getByRole("button", { name: "Import", exact: true }).click());
+  const first = await verdicts();
+  const order = [...new Set(first)];
+  same(
+    order,
+    ["lost", "changed", "dropped", "kept"].filter((one) => order.includes(one)),
+    "the order of the rows",
+  );
+  check(order.length > 1, `rows with one outcome only: ${order}`);
+  await page.getByRole("button", { name: "Close" }).click();
+  // Edits do not end it, and neither does a reload.
+  await after(page, () => write(page, imported("slurm", file).replace("replicas: 2", "replicas: 3")));
+  await again.click();
+  same(await verdicts(), first, "the report after an edit");
+  await page.keyboard.press("Escape");
+  await page.reload();
+  await page.waitForSelector("html[data-ready]");
+  await again.click();
+  same(await verdicts(), first, "the report after a reload");
+  await page.screenshot({ path: join(out, "import-report.png") });
+  await page.keyboard.press("Escape");
+  await after(page, () => page.locator("#examples").selectOption("smallest"));
+  check(!(await again.isVisible()), "the report of another spec");
+  same(page.complaints, [], "complaints");
+  await server.close();
+});
+
 test("a failed import shows the reason, also by keyboard", async () => {
   const server = await serve();
   const page = await open(server);

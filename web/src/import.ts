@@ -4,6 +4,11 @@ import { asError, type Compiler } from "./compiler";
 import { count, h, markup } from "./dom";
 import type { FieldOutcome, Imported, ImportProblem } from "./wire/types";
 
+/** The outcomes of fields, in the order of the report. */
+const VERDICTS = ["lost", "changed", "dropped", "kept"] as const;
+/** The beginning of a note about a value that the user has to check. */
+const CHECK = "check: ";
+
 /** A field that the file may lack, and that the user can fill in. */
 function optionInput(name: string, label: string, hint: string) {
   const input = h("input", { id: `import-${name}`, placeholder: hint, spellcheck: "false", autocomplete: "off" });
@@ -36,8 +41,8 @@ export class ImportDialog {
 
   constructor(
     private readonly compiler: () => Compiler,
-    /** Puts a spec into the editor. */
-    private readonly load: (spec: string) => void,
+    /** Puts the job into the editor. */
+    private readonly load: (imported: Imported) => void,
     private readonly download: (name: string, text: string) => void,
     /** Called when the dialog is closed. */
     onClose: () => void,
@@ -122,7 +127,18 @@ export class ImportDialog {
       this.result.replaceChildren(...problems.map((problem) => problemRow(problem)));
       return;
     }
-    this.load(imported.job);
+    this.load(imported);
+    this.showReport(imported);
+  }
+
+  /** Opens the dialog with the report of an earlier import. */
+  openReport(imported: Imported) {
+    this.dialog.showModal();
+    this.showReport(imported);
+    this.listSystems().catch((error: unknown) => this.warn(asError(error).message));
+  }
+
+  private showReport(imported: Imported) {
     this.result.replaceChildren(...this.report(imported));
     this.result.querySelector<HTMLElement>(".done")?.focus();
   }
@@ -133,9 +149,7 @@ export class ImportDialog {
 
   private report({ fields, secrets }: Imported): HTMLElement[] {
     const number = (verdict: FieldOutcome["verdict"]) => fields.filter((field) => field.verdict === verdict).length;
-    const verdicts = (["kept", "changed", "dropped", "lost"] as const)
-      .map((verdict) => `${number(verdict)} ${verdict}`)
-      .join(", ");
+    const verdicts = VERDICTS.map((verdict) => `${number(verdict)} ${verdict}`).join(", ");
     const heads = ["verdict", "field of the file", "in the spec"].map((head) => h("th", { scope: "col" }, head));
     const onclick = () => this.download("secrets.yaml", secrets.replace(/^---\n/, ""));
     return [
@@ -150,9 +164,15 @@ export class ImportDialog {
             h("button", { type: "button", onclick }, "Download secrets.yaml"),
           ]
         : []),
-      h("table", {}, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...fields.map(fieldRow))),
+      h("table", {}, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...inOrder(fields).map(fieldRow))),
     ];
   }
+}
+
+/** The fields with those first that the user has to act on: what is lost, and what the importer asks to check. */
+export function inOrder(fields: FieldOutcome[]): FieldOutcome[] {
+  const place = ({ verdict, note }: FieldOutcome) => (note.startsWith(CHECK) ? 0.5 : VERDICTS.indexOf(verdict));
+  return [...fields].sort((one, other) => place(one) - place(other));
 }
 
 function fieldRow({ path, line, verdict, to, note }: FieldOutcome): HTMLElement {

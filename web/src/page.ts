@@ -9,6 +9,7 @@ import { Drafts } from "./drafts";
 import { Editor } from "./editor";
 import { loadExamples, smallest } from "./examples";
 import type { ImportDialog } from "./import";
+import { ImportReport } from "./import-report";
 import { decodePermalink, encodePermalink, maskSecrets, PLAIN, SPEC } from "./link";
 import { once } from "./once";
 import { ProblemList, summarize, worstOf } from "./problems";
@@ -50,6 +51,9 @@ export class Page {
   /** Loads the parts that the first preview does without. A view that cannot be loaded is loaded again when it is opened. */
   private readonly loadParts = once(() => this.makeParts());
   private readonly importDialog = once(() => this.makeImportDialog());
+  private readonly importReport = new ImportReport(storage("sessionStorage"), (imported) =>
+    this.report(this.importDialog().then((dialog) => dialog.openReport(imported))),
+  );
   private readonly targetsModule = once(() => compileModule(targetsModuleFile));
   private target = PLAIN;
   /** How many previews were shown. Tests wait for it to change. */
@@ -93,7 +97,10 @@ export class Page {
     const { ImportDialog } = await import("./import");
     return new ImportDialog(
       () => this.loadedCompiler(),
-      (spec) => this.load(spec),
+      (imported) => {
+        this.load(imported.job);
+        this.importReport.keep(imported);
+      },
       (name, text) => void this.result.parts().then(({ apply }) => apply.download(name, text)),
       () => {
         // The button that opened the dialog may be gone, such as an offer among the problems. Then nothing on the page has the focus.
@@ -261,6 +268,7 @@ export class Page {
   }
 
   private show(spec: string) {
+    this.importReport.forget();
     this.result.restart();
     clearAddress();
     byId("notice").hidden = true;
