@@ -181,6 +181,27 @@ fn a_spare_saves_the_time_of_another_worker() {
     assert_eq!((most(&with), most(&without)), (Some(40), Some(40)));
 }
 
+/// A volume alone does not show that the program saves checkpoints.
+#[test]
+fn ranks_load_a_checkpoint_only_if_the_spec_shows_one() {
+    let volume = "storage: [{name: data, mountPath: /data, existingClaim: data}]";
+    let text = |fields: &str, scenario| {
+        let found = timeline(&format!("workers: {{replicas: 4, gpus: 8}}{fields}"), scenario);
+        found.phases[found.again.expect("ranks that train again")].text.clone()
+    };
+    let shown = format!(", {volume}, lifecycle: {{checkpoint: {{signal: SIGUSR1}}}}");
+    for scenario in [Scenario::Crash, Scenario::WorkerNode, Scenario::LauncherNode, Scenario::Eviction] {
+        let with = text(&shown, scenario);
+        assert!(with.contains("loads") && !with.contains("If "), "{scenario:?}: {with}");
+        let perhaps = text(&format!(", {volume}"), scenario);
+        assert!(perhaps.contains("If "), "{scenario:?}: {perhaps}");
+        for fields in ["", ", storage: [{name: data, mountPath: /data, existingClaim: data, readOnly: true}]"] {
+            let without = text(fields, scenario);
+            assert!(without.contains("is lost") && without.contains("unless"), "{scenario:?}: {without}");
+        }
+    }
+}
+
 #[test]
 fn without_a_stall_a_hang_does_not_end() {
     let hang = timeline("workers: {replicas: 4, gpus: 8}", Scenario::Hang);

@@ -83,8 +83,10 @@ facts! {
     /// For how long a pod stays on a node that does not answer, if the spec has tolerations for such a node.
     /// [`FOREVER`] if they have no time limit.
     tolerated: Option<u64>,
-    /// Whether there is a volume that outlives the pods.
+    /// Whether the pods can write to a volume that outlives them.
     has_volume: bool,
+    /// Whether the spec shows that the program saves checkpoints: it sets a field of `lifecycle.checkpoint`.
+    has_checkpoints: bool,
 }
 
 /// The time of a toleration without a time limit.
@@ -234,6 +236,9 @@ impl Facts {
                 VolumeSource::S3(s3) => s3.upload,
                 _ => !volume.read_only,
             }),
+            has_checkpoints: ["lifecycle.checkpoint.signal", "lifecycle.checkpoint.gracePeriod"]
+                .iter()
+                .any(|field| spec.defaults.iter().all(|(default, _)| default != field)),
         })
     }
 }

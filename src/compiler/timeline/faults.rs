@@ -246,7 +246,12 @@ fn elastic_worker(story: &mut Story) {
         let time = seconds("not_ready") + seconds("tolerated") + seconds("backoff");
         let reason = format!("Kubernetes replaces the pod {} after the failure.", duration(time));
         let time = Time { reason, ..Time::of("not_ready").lasting(time.saturating_sub(seconds("adapt"))) };
-        story.trains_again(&[], &format!("Training continues with {left} workers, from the last checkpoint."));
+        let from = if facts.has_volume && facts.has_checkpoints {
+            "from the last checkpoint"
+        } else {
+            "from the last checkpoint if the program saves any and loads it"
+        };
+        story.trains_again(&[], &format!("Training continues with {left} workers, {from}."));
         // `trains_again` uses an example for the length of the phase. Here, Kubernetes ends the phase by replacing the
         // pod.
         story.replace_last(time);
@@ -460,8 +465,13 @@ pub fn eviction(story: &mut Story) {
         start_again(story, vec![]);
         acts.push((victim, State::Training, "a new pod, running ranks"));
     }
-    let text =
-        if facts.has_volume { "The program loads the checkpoint that it has just saved." } else { story.continues() };
+    let text = match (facts.has_volume, facts.has_checkpoints) {
+        (true, true) => "The program loads the checkpoint that it has just saved.",
+        (true, false) => {
+            "If the program has saved a checkpoint on the signal, it loads that; otherwise it repeats more work."
+        }
+        (false, _) => story.continues(),
+    };
     story.trains_again(&acts, text);
     story.completes();
     story.summarize("A worker is evicted");

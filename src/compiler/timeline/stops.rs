@@ -291,7 +291,7 @@ pub fn change(story: &mut Story) {
     story.set(&acts);
     story.add_again("The new run trains.");
     story
-        .conclude("A change that affects the ranks: the old run saves a checkpoint and ends, then the new one starts.");
+        .conclude("A change that affects the ranks: the old run gets time to save a checkpoint and ends, then the new one starts.");
     story.notes.push("Other changes, such as labels, time limits or retries, continue the run. The view Objects shows which kind a change is.".to_owned());
     story.notes.push("If there are free GPUs, the new run starts sooner, and both hold GPUs for a while.".to_owned());
 }

@@ -326,12 +326,18 @@ impl<'a> Story<'a> {
         self.clock.unwrap_or_default().saturating_sub(queued)
     }
 
-    /// The text for the phase of training after a fault.
+    /// The text for the phase of training after a fault. A volume alone does not show that the program saves checkpoints.
     pub fn continues(&self) -> &'static str {
-        if self.facts.has_volume {
-            "The program starts from its beginning and loads its last checkpoint. It repeats the work since then."
-        } else {
-            "The program starts from its beginning. The spec has no volume that outlives a pod, so the work until now is lost."
+        match (self.facts.has_volume, self.facts.has_checkpoints) {
+            (true, true) => {
+                "The program starts from its beginning and loads its last checkpoint. It repeats the work since then."
+            }
+            (true, false) => {
+                "The program starts from its beginning. If it saves checkpoints to a volume and loads the last one, it repeats the work since then; otherwise the work until now is lost."
+            }
+            (false, _) => {
+                "The program starts from its beginning. The spec has no volume that outlives a pod, so the work until now is lost, unless the program saves checkpoints elsewhere."
+            }
         }
     }
 
