@@ -3,7 +3,7 @@
 use super::Case;
 use crate::job::declare::{self, MAX_WORKERS, WorkerFields};
 use crate::job::types::quantity::Quantity;
-use crate::job::types::spec::LauncherKind;
+use crate::job::types::spec::{LauncherKind, LauncherPod};
 use crate::problem::{Problem, codes, count};
 
 codes! {
@@ -103,8 +103,12 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports the first group with more spares than workers, at its own fields, which may be in an overlay or in `--set`.
+/// Reports the first group with more spares than workers, at its own fields, which may be in an overlay or in `--set`. Not if the job
+/// cannot have spares: then `conflicts.rs` reports them, and a smaller number would be just as wrong.
 fn many_spares(case: &Case<'_>, workers: &declare::Workers, problems: &mut Vec<Problem>) {
+    if case.spec.launcher.runs_in != LauncherPod::Own || case.spec.elastic.is_some() {
+        return;
+    }
     let Some(index) = case.spec.groups.iter().position(|group| group.spares > group.replicas) else { return };
     let group = workers.groups.as_ref().and_then(|groups| groups.value.get(index)).map(|at| &at.value);
     let Some(spares) = WorkerFields::new(workers, group).spares else { return };
