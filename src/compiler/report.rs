@@ -193,7 +193,8 @@ pub struct Cost {
     pub gpus: u32,
     /// The number of GPUs with the minimum and the maximum number of workers. Both are `gpus` unless the job is elastic.
     pub bounds: (u32, u32),
-    /// The maximum GPU hours, rounded up. It is absent if the job has no deadline or no GPUs.
+    /// The maximum GPU hours until the deadline, rounded up. It is absent if the job has no deadline or no GPUs. GPUs of nodes that do
+    /// not answer are not included: Kubernetes counts them as in use until the pod is deleted, while another pod has GPUs too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_hours: Option<u64>,
 }

@@ -66,7 +66,13 @@ fn job(report: &Report, render: &str, all: bool) -> String {
     }
     table.words("spares", report.workers.iter().filter(|group| group.spares > 0).map(spares));
     if let Some(hours) = report.cost.most_hours {
-        table.row("costs", format!("at most {}, until the deadline", count(hours, "GPU hour")));
+        table.row(
+            "costs",
+            format!(
+                "at most {} until the deadline, without those of nodes that do not answer",
+                count(hours, "GPU hour")
+            ),
+        );
     } else if report.cost.bounds.1 > 0 {
         table.row("costs", "no limit: the job has no deadline");
     }

@@ -26,11 +26,15 @@ test("what if: sliders write into the spec and keep its comments", async () => {
   const big = block.replace("replicas: 4", "replicas: 16").replace("gpus: 8", "gpus: 4");
   same(await text(page), big, "16 workers with 4 GPUs");
   const cost = () => page.textContent("#what-if [role=status]");
-  same(await cost(), "64 GPUs, at most 1,536 GPU hours until the deadline.", "the cost without a price");
+  same(
+    await cost(),
+    "64 GPUs, at most 1,536 GPU hours until the deadline, without GPUs of nodes that do not answer.",
+    "the cost without a price",
+  );
   await page.getByLabel("Price per GPU hour").fill("2.5");
   same(
     await cost(),
-    "64 GPUs cost 160.00 per hour, and at most 3,840.00 until the deadline (1,536 GPU hours).",
+    "64 GPUs cost 160.00 per hour, and at most 3,840.00 until the deadline (1,536 GPU hours), without GPUs of nodes that do not answer.",
     "the cost",
   );
   // The slider shows what is typed into the spec.

@@ -92,7 +92,10 @@ function describe({ group, replicas, slots, requests, shm }: Workers): string {
 function cost(report: Report): string {
   const { gpus: now, bounds, mostHours } = report.cost;
   if (!now && !bounds[1]) return "no GPUs";
-  const limit = mostHours === undefined ? "no deadline" : `at most ${count(mostHours, "GPU hour")}, by its deadline`;
+  const limit =
+    mostHours === undefined
+      ? "no deadline"
+      : `at most ${count(mostHours, "GPU hour")} until the deadline, without those of nodes that do not answer`;
   return `${gpus([report])} while it runs; ${limit}`;
 }
 

@@ -62,9 +62,11 @@ describe("the cost", () => {
 
   it("is that until the deadline", () => {
     expect(costOf([report(32, [32, 32], 768)], 2.5)).toBe(
-      "32 GPUs cost 80.00 per hour, and at most 1,920.00 until the deadline (768 GPU hours).",
+      "32 GPUs cost 80.00 per hour, and at most 1,920.00 until the deadline (768 GPU hours), without GPUs of nodes that do not answer.",
     );
-    expect(costOf([report(32, [32, 32], 768)], undefined)).toBe("32 GPUs, at most 768 GPU hours until the deadline.");
+    expect(costOf([report(32, [32, 32], 768)], undefined)).toBe(
+      "32 GPUs, at most 768 GPU hours until the deadline, without GPUs of nodes that do not answer.",
+    );
   });
 
   it("has bounds if the job is elastic", () => {

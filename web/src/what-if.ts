@@ -67,8 +67,10 @@ export function costOf(reports: Pick<Report, "cost">[], price: number | undefine
   }
   const hours = reports.reduce((all, { cost }) => all + (cost.mostHours ?? 0), 0);
   const inHours = count(hours, "GPU hour");
-  if (price === undefined) return `${gpus(reports)}, at most ${inHours} until the deadline.`;
-  return `${gpus(reports)}${perHour}, and at most ${money.format(hours * price)} until the deadline (${inHours}).`;
+  // Kubernetes counts the GPUs of such a node until the pod is deleted, and another pod has GPUs too.
+  const without = "without GPUs of nodes that do not answer";
+  if (price === undefined) return `${gpus(reports)}, at most ${inHours} until the deadline, ${without}.`;
+  return `${gpus(reports)}${perHour}, and at most ${money.format(hours * price)} until the deadline (${inHours}), ${without}.`;
 }
 
 /** The largest number of a slider: a power of two with room to grow. */
