@@ -92,6 +92,7 @@ test("the report of an import begins with what is lost, and can be opened again"
   await after(page, () => write(page, imported("slurm", file).replace("replicas: 2", "replicas: 3")));
   await again.click();
   same(await verdicts(), first, "the report after an edit");
+  check(!(await page.getByLabel("File to import").isVisible()), "the form above the report");
   await page.keyboard.press("Escape");
   await page.reload();
   await page.waitForSelector("html[data-ready]");

@@ -1,7 +1,7 @@
 // The dialog that imports a file of another system: the job replaces the spec, and a table lists the outcome of each field.
 import "./import.css";
 import { asError, type Compiler } from "./compiler";
-import { count, h, markup } from "./dom";
+import { count, h, markup, setVisible } from "./dom";
 import type { FieldOutcome, Imported, ImportProblem } from "./wire/types";
 
 /** The outcomes of fields, in the order of the report. */
@@ -35,6 +35,10 @@ export class ImportDialog {
     command: optionInput("command", "Command", "if you start it by hand: mpirun -np 4 … python train.py"),
   };
   private readonly result = h("div", { id: "import-result", role: "status" });
+  private readonly title = h("h2", { id: "import-title" });
+  /** The fields of an import; hidden if the dialog only shows the report of an earlier one. */
+  private readonly form: HTMLElement;
+  private readonly close: HTMLElement;
   private readonly dialog: HTMLDialogElement;
   /** The user has chosen the system, so it is not detected. */
   private chosenByUser = false;
@@ -48,10 +52,9 @@ export class ImportDialog {
     onClose: () => void,
   ) {
     const run = () => this.run().catch((error: unknown) => this.warn(asError(error).message));
-    this.dialog = h(
-      "dialog",
-      { id: "import", "aria-labelledby": "import-title" },
-      h("h2", { id: "import-title" }, "Import"),
+    this.form = h(
+      "div",
+      {},
       h(
         "p",
         {},
@@ -74,7 +77,15 @@ export class ImportDialog {
         h("button", { type: "button", class: "main", onclick: () => void run() }, "Import"),
         h("button", { type: "button", onclick: () => this.dialog.close() }, "Close"),
       ),
+    );
+    this.close = h("button", { type: "button", onclick: () => this.dialog.close() }, "Close");
+    this.dialog = h(
+      "dialog",
+      { id: "import", "aria-labelledby": "import-title" },
+      this.title,
+      this.form,
       this.result,
+      this.close,
     );
     this.dialog.addEventListener("close", onClose);
     document.body.append(this.dialog);
@@ -82,7 +93,7 @@ export class ImportDialog {
 
   /** Opens the dialog; with a file and its system, imports at once. */
   async open(file = "", system = "") {
-    this.dialog.showModal();
+    this.show("Import", true);
     this.file.focus();
     this.result.replaceChildren();
     await this.listSystems();
@@ -133,9 +144,15 @@ export class ImportDialog {
 
   /** Opens the dialog with the report of an earlier import. */
   openReport(imported: Imported) {
-    this.dialog.showModal();
+    this.show("Import report", false);
     this.showReport(imported);
-    this.listSystems().catch((error: unknown) => this.warn(asError(error).message));
+  }
+
+  private show(title: string, hasForm: boolean) {
+    this.title.textContent = title;
+    setVisible(this.form, hasForm);
+    setVisible(this.close, !hasForm);
+    this.dialog.showModal();
   }
 
   private showReport(imported: Imported) {
