@@ -66,13 +66,9 @@ fn job(report: &Report, render: &str, all: bool) -> String {
     }
     table.words("spares", report.workers.iter().filter(|group| group.spares > 0).map(spares));
     if let Some(hours) = report.cost.most_hours {
-        table.row(
-            "costs",
-            format!(
-                "at most {} until the deadline, without those of nodes that do not answer",
-                count(hours, "GPU hour")
-            ),
-        );
+        let hours = count(hours, "GPU hour");
+        let bound = format!("at most {hours} until the deadline, without those of nodes that do not answer");
+        table.words("costs", [bound]);
     } else if report.cost.bounds.1 > 0 {
         table.row("costs", "no limit: the job has no deadline");
     }
