@@ -264,8 +264,11 @@ fn every_fix_removes_its_problem() {
     for fixture in fixtures().iter().filter(|fixture| fixture.words("args").is_empty()) {
         let text = fixture.filled();
         let before = found(&text);
-        for problem in before.iter().filter(|problem| problem.fix.is_some()) {
-            let fixed = apply_fix(&text, problem.fix.as_ref().unwrap());
+        let fixes = before
+            .iter()
+            .flat_map(|problem| problem.fix.iter().chain(&problem.other_fix).map(move |fix| (problem, fix)));
+        for (problem, fix) in fixes {
+            let fixed = apply_fix(&text, fix);
             let after = found(&fixed);
             let same = |list: &[Problem]| {
                 list.iter().filter(|other| other.code == problem.code && other.message == problem.message).count()
@@ -282,7 +285,7 @@ fn every_fix_removes_its_problem() {
         }
     }
     let with_fix = "unknown-field unknown-value wrong-type yaml-key yaml-ambiguous slots-above-gpus missing-field \
-        missing-command empty-value literal-word";
+        missing-command empty-value literal-word yaml-duplicate-key yaml-syntax pod-security-level idle-gpus resources-twice";
     for code in with_fix.split_whitespace() {
         assert!(tried.contains(code), "no fixture has a fix for {code}");
     }

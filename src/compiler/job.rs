@@ -52,7 +52,7 @@ pub struct Purpose<'a> {
 /// Reads a document and pushes every problem with it. Returns nothing if one of them is an error.
 pub fn read(document: &Node, texts: &dyn Texts, purpose: &Purpose<'_>, problems: &mut Vec<Problem>) -> Option<Spec> {
     let before = problems.len();
-    let job = TrainingJob::read(document, &mut Reader::new(texts, &INDEX, problems))?;
+    let job = TrainingJob::read(document, &mut Reader::new(document, texts, &INDEX, problems))?;
     let misshapen: Vec<Span> =
         problems[before..].iter().filter_map(|problem| Some(problem.labels.first()?.span)).collect();
     let spec = resolve::resolve(&job, purpose.target, purpose.kube_version);

@@ -142,6 +142,8 @@ pub struct Problem {
     pub hint: Option<String>,
     /// The edit that does what the hint describes, if there is one.
     pub fix: Option<Fix>,
+    /// Another edit that fixes the problem, if a person must choose between two.
+    pub other_fix: Option<Fix>,
     /// Whether the edit changes what the job does, or inserts an example value. Then a person must choose it: [`crate::fix()`]
     /// does not apply it.
     pub fix_is_choice: bool,
@@ -157,6 +159,7 @@ impl Problem {
             labels: vec![Label { span, text: String::new() }],
             hint: None,
             fix: None,
+            other_fix: None,
             fix_is_choice: false,
         }
     }

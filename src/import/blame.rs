@@ -27,6 +27,7 @@ pub fn add_problems(refused: Problems, (name, job): (&str, &str), rows: &[Row], 
 /// Adds to a problem the places in the old file from which the field at `path` was made.
 fn blamed(mut problem: Problem, path: &str, rows: &[Row]) -> Problem {
     problem.fix = None;
+    problem.other_fix = None;
     let near = |to: &String| {
         let longer =
             |long: &str, short: &str| long.strip_prefix(short).is_some_and(|rest| rest.starts_with(['.', '[']));

@@ -95,7 +95,7 @@ static INDEX: FieldIndex = FieldIndex::new(|each| Expectations::fields("", 0, ea
 /// Reads a document with expectations, and pushes every problem with it.
 pub fn read(document: &Node, texts: &dyn Texts, problems: &mut Vec<Problem>) -> Option<Expected> {
     let before = problems.len();
-    let read = Expectations::read(document, &mut Reader::new(texts, &INDEX, problems))?;
+    let read = Expectations::read(document, &mut Reader::new(document, texts, &INDEX, problems))?;
     let expected = read.expect?.value;
     for at in [&expected.required_fields, &expected.forbidden_fields].into_iter().flatten().flat_map(|at| &at.value) {
         check_path(at, problems);

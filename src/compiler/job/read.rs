@@ -194,6 +194,7 @@ pub const DEEPEST: usize = 3;
 
 /// The state of reading a document: the current path, and the problems so far.
 pub struct Reader<'n, 'p> {
+    document: &'n Node,
     texts: &'p dyn Texts,
     /// Every field of a document, to suggest a field for an unknown name.
     index: &'p FieldIndex,
@@ -264,9 +265,14 @@ fn literal(expression: &str) -> Option<Json> {
 
 impl<'n, 'p> Reader<'n, 'p> {
     /// A reader at the top of a document.
-    pub fn new(texts: &'p dyn Texts, index: &'p FieldIndex, problems: &'p mut Vec<Problem>) -> Self {
+    pub fn new(
+        document: &'n Node,
+        texts: &'p dyn Texts,
+        index: &'p FieldIndex,
+        problems: &'p mut Vec<Problem>,
+    ) -> Self {
         let most = problems.len() + MAX_PROBLEMS;
-        Self { texts, index, problems, most, path: Vec::new(), guessed: Vec::new() }
+        Self { document, texts, index, problems, most, path: Vec::new(), guessed: Vec::new() }
     }
 
     /// Pushes a problem, unless the document already has [`MAX_PROBLEMS`].

@@ -16,7 +16,7 @@ use crate::job::valid::{Volume, VolumeSource};
 use crate::job::{self, Spec, Texts, expectations};
 use crate::job::{Case, Purpose};
 use crate::plan::Document;
-use crate::problem::{Explained, Problem, Problems, Severity, SourceId, Span, codes};
+use crate::problem::{Explained, Fix, Problem, Problems, Severity, SourceId, Span, codes};
 use crate::yaml::{self, Node};
 
 codes! {
@@ -100,14 +100,19 @@ pub struct Stream<'a> {
     inputs: &'a Inputs,
     /// Whether jobs keep their documents.
     keeps_documents: bool,
+    /// Whether it only finds out if a text is valid.
+    is_trial: bool,
     parts: Vec<Part<'a>>,
     problems: Vec<Problem>,
 }
 
+/// The largest document whose lines are indented otherwise on trial.
+const LARGEST_TRIAL: usize = 64 << 10;
+
 impl<'a> Stream<'a> {
     /// A stream without texts.
     pub fn new(inputs: &'a Inputs) -> Self {
-        Self { inputs, keeps_documents: false, parts: Vec::new(), problems: Vec::new() }
+        Self { inputs, keeps_documents: false, is_trial: false, parts: Vec::new(), problems: Vec::new() }
     }
 
     /// A stream whose jobs keep their documents.
@@ -149,9 +154,11 @@ impl<'a> Stream<'a> {
         for piece in yaml::pieces(&text.text) {
             let body = &text.text[piece.body.clone()];
             let span = Span { source, start: piece.body.start, end: piece.body.end };
+            let problems_before = self.problems.len();
             if let Found::Job(document) = recognise::find(body, span, Expected::Jobs, &mut self.problems, &mut seen) {
                 jobs.extend(self.job(document, body, piece.body, &overlays));
             }
+            self.fix_indentation(problems_before, body, span);
         }
         if seen == 0 {
             self.report_no_job(text, source);
@@ -161,6 +168,29 @@ impl<'a> Stream<'a> {
             self.refuse_second_document(text, source);
         }
         jobs
+    }
+
+    /// Adds the fix of a line whose indentation matches no line above, if exactly one other indentation makes the document valid.
+    fn fix_indentation(&mut self, problems_before: usize, body: &str, span: Span) {
+        let [problem] = &mut self.problems[problems_before..] else { return };
+        let is_uneven = problem.code == &yaml::SYNTAX && problem.hint.as_deref() == Some(yaml::UNEVEN);
+        if !is_uneven || self.is_trial || body.len() > LARGEST_TRIAL {
+            return;
+        }
+        let inputs = self.inputs;
+        let is_valid = |(range, line): &(Range<usize>, String)| {
+            let text = [&body[..range.start], line, &body[range.end..]].concat();
+            let text = Text { name: String::new(), text };
+            let mut trial = Stream { is_trial: true, ..Stream::new(inputs) };
+            trial.jobs(&text);
+            trial.problems.iter().all(|problem| problem.severity < Severity::Error)
+        };
+        let at = problem.labels.first().map_or(span, |label| label.span).start - span.start;
+        let mut edits = yaml::reindented(body, at).into_iter().filter(is_valid);
+        if let (Some((range, line)), None) = (edits.next(), edits.next()) {
+            let moved = Span { start: span.start + range.start, end: span.start + range.end, ..span };
+            problem.fix = Some(Fix { span: moved, text: line });
+        }
     }
 
     /// Reports a second document in a stream that is rendered to a script.

@@ -4,9 +4,10 @@
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StrInput};
 
 use super::node::{Entry, Kind, Node};
+use super::removal::removal;
 use super::scalar::{Scalar, Trap};
 use super::syntax_hints::{self, Mistake};
-use crate::problem::{Problem, Span, codes};
+use crate::problem::{Fix, Problem, Span, codes};
 
 /// The maximum nesting depth. No spec is nested so deeply. The limit keeps the recursion from using up the stack.
 pub const MAX_DEPTH: usize = 48;
@@ -279,21 +280,36 @@ impl<'t> TreeBuilder<'t, '_> {
     /// Reports duplicate keys and keeps the first entry of each. The entries are sorted to find duplicates, so that a map with
     /// many keys does not take quadratic time.
     fn refuse_duplicates(&mut self, entries: &mut Vec<Entry>, depth: usize) {
-        let mut order: Vec<&Entry> = entries.iter().collect();
-        order.sort_by(|a, b| a.key.cmp(&b.key));
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        order.sort_by(|a, b| entries[*a].key.cmp(&entries[*b].key));
+        let is_same = |a: &usize, b: &usize| entries[*a].key == entries[*b].key;
+        let repeated = || order.chunk_by(is_same).filter(|same| same.len() > 1);
         let mut duplicates = Vec::new();
         // Two duplicate keys at the top level: probably two documents without a `---` between them.
-        let second = depth == 0 && order.chunk_by(|a, b| a.key == b.key).filter(|same| same.len() > 1).count() > 1;
-        let hint = if second { "put a line `---` before the second document" } else { "remove one of the two" };
-        for same in order.chunk_by(|a, b| a.key == b.key) {
-            for entry in &same[1..] {
+        let second = depth == 0 && repeated().nth(1).is_some();
+        let first_again = repeated().flat_map(|same| &same[1..]).min().copied();
+        for same in repeated() {
+            for again in &same[1..] {
+                let (entry, first) = (&entries[*again], &entries[same[0]]);
                 let message = format!("the key `{}` is set twice", entry.key);
-                self.problems.push(
-                    Problem::new(&DUPLICATE_KEY, entry.key_span, message)
-                        .here("set again here")
-                        .and(same[0].key_span, "first set here")
-                        .hint(hint),
-                );
+                let problem = Problem::new(&DUPLICATE_KEY, entry.key_span, message)
+                    .here("set again here")
+                    .and(first.key_span, "first set here");
+                let remove = |at: usize| {
+                    let span = removal(self.text, self.base.start, entries, at)?;
+                    Some(Fix { span, text: String::new() })
+                };
+                let at = Span { end: entry.key_span.start, ..entry.key_span };
+                self.problems.push(if second {
+                    let problem = problem.hint("put a line `---` before the second document");
+                    if Some(*again) == first_again { problem.fix(at, "---\n") } else { problem }
+                } else if entry.value.to_exact_json() == first.value.to_exact_json() {
+                    Problem { fix: remove(*again), ..problem.hint("remove one of the two, which have the same value") }
+                } else {
+                    let hint = "remove one of the two; most YAML parsers use the last one";
+                    let (fix, other_fix) = (remove(*again), remove(same[0]));
+                    Problem { fix, other_fix, ..problem.hint(hint).by_choice() }
+                });
                 duplicates.push(entry.key_span);
             }
         }

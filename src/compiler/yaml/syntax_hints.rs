@@ -22,6 +22,56 @@ pub struct Mistake {
 /// The bytes to replace in the document, and their replacement.
 pub type Edit = (Range<usize>, String);
 
+/// The hint for a line whose indentation matches no line above.
+pub const UNEVEN: &str = "start this line in the same column as the other keys or items of its map or list";
+
+/// The edits that give the line that contains the byte `at` the indentation of a map or a list above it. Each edit moves this line
+/// only, or also the lines below it that are indented as far. The text may still have errors after an edit.
+pub fn reindented(text: &str, at: usize) -> Vec<Edit> {
+    let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
+    let line = text[start..].split_inclusive('\n').next().unwrap_or_default();
+    let own = indent(line);
+    let below = || text[start + line.len()..].split_inclusive('\n');
+    let with_block: usize = below().take_while(|line| !has_content(line) || indent(line) >= own).map(str::len).sum();
+    let mut columns = Vec::new();
+    let mut least = usize::MAX;
+    for above in text[..start].lines().rev().filter(|line| has_content(line)) {
+        let column = indent(above);
+        if column >= least {
+            continue;
+        }
+        // A line that begins a map or a list, and an item that is a map, have a deeper line below.
+        if above.trim_start().starts_with("- ") || least == usize::MAX && above.trim_end().ends_with(':') {
+            columns.push(column + 2);
+        }
+        columns.push(column);
+        least = column;
+        if least == 0 {
+            break;
+        }
+    }
+    columns.sort_unstable();
+    columns.dedup();
+    let mut edits: Vec<Edit> = Vec::new();
+    for column in columns.into_iter().filter(|column| *column != own) {
+        for end in [start + line.len(), start + line.len() + with_block] {
+            let moved = |line: &str| match has_content(line) {
+                true => format!(
+                    "{}{}",
+                    " ".repeat((indent(line) + column).saturating_sub(own)),
+                    line.trim_start_matches(' ')
+                ),
+                false => line.to_owned(),
+            };
+            let edit = (start..end, text[start..end].split_inclusive('\n').map(moved).collect());
+            if !edits.contains(&edit) {
+                edits.push(edit);
+            }
+        }
+    }
+    edits
+}
+
 /// Searches a document for the mistake that causes a syntax error. `before` is the part of `text` before the byte at
 /// which the parser stopped. Returns `None` if none of the known mistakes is found.
 pub fn locate_mistake(text: &str, before: &str, kind: &ErrorKind) -> Option<Mistake> {
@@ -239,9 +289,7 @@ fn frequent_cause(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::MappingValueNotAllowed => {
             "put a value that contains `: ` in quotes; otherwise check the indentation"
         }
-        ErrorKind::ExpectedBlockMappingKey | ErrorKind::InvalidIndentation => {
-            "start this line in the same column as the other keys or items of its map or list"
-        }
+        ErrorKind::ExpectedBlockMappingKey | ErrorKind::InvalidIndentation => UNEVEN,
         ErrorKind::ExpectedFlowMappingSeparator
         | ErrorKind::ExpectedFlowSequenceSeparator
         | ErrorKind::UnexpectedEofFlowMapping

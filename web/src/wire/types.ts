@@ -35,6 +35,8 @@ export interface Problem {
   labels: PlacedText[];
   /** The hint as an edit of the spec. */
   fix: PlacedText | null;
+  /** Another edit that fixes the problem, if the user must choose between two. */
+  otherFix: PlacedText | null;
 }
 export const checkProblem: c.Check<Problem> = c.object({
   code: c.string,
@@ -43,6 +45,7 @@ export const checkProblem: c.Check<Problem> = c.object({
   hint: c.nullable(c.string),
   labels: c.array(checkPlacedText),
   fix: c.nullable(checkPlacedText),
+  otherFix: c.nullable(checkPlacedText),
 });
 
 /** An amount of one resource. */

@@ -247,6 +247,7 @@ fn problem<'a>(problem: &'a problem::Problem, offsets: &Offsets) -> Problem<'a> 
         hint: problem.hint.as_deref(),
         labels: problem.labels.iter().map(|label| placed(label.span, &label.text)).collect(),
         fix: problem.fix.as_ref().map(|fix| placed(fix.span, &fix.text)),
+        other_fix: problem.other_fix.as_ref().map(|fix| placed(fix.span, &fix.text)),
     }
 }
 

@@ -129,6 +129,8 @@ pub struct Problem<'a> {
     pub labels: Vec<PlacedText<'a>>,
     /// The hint as an edit of the spec.
     pub fix: Option<PlacedText<'a>>,
+    /// Another edit that fixes the problem, if the user must choose between two.
+    pub other_fix: Option<PlacedText<'a>>,
 }
 
 /// How bad a problem is.

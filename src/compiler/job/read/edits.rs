@@ -97,6 +97,42 @@ pub fn moved(
     Some(Fix { span: Span { start: span.start, end: span.end, ..own }, text })
 }
 
+/// Moves `entry` from the map `parent`, which is a field of the document, to the top of the document, below `parent`. Returns nothing
+/// if the entry is not a map in block style.
+pub fn to_top(texts: &dyn Texts, parent: &Node, entry: &Entry) -> Option<Fix> {
+    let (text, own) = (texts.around(entry.key_span), entry.value.span);
+    let is_block = !entry.value.entries().is_empty() && own.within(parent.span) && own.start > entry.key_span.end;
+    let line = text[..entry.key_span.start].rfind('\n')? + 1;
+    let indent = &text[line..entry.key_span.start];
+    if !is_block || indent.is_empty() || !indent.bytes().all(|byte| byte == b' ') {
+        return None;
+    }
+    let line_end = |end: usize| {
+        let end = text[..end].trim_end().len();
+        end + text[end..].find('\n').map_or(text.len() - end, |at| at + 1)
+    };
+    let (end, last) = (line_end(own.end), line_end(parent.span.end));
+    let after = text.get(end..last).filter(|after| after.is_empty() || after.ends_with('\n'))?;
+    let moved = text[line..end].split_inclusive('\n');
+    let moved = moved.map(|line| line.strip_prefix(indent).unwrap_or(line.trim_start_matches(' ')));
+    Some(Fix {
+        span: Span { start: line, end: last, ..own },
+        text: after.chars().chain(moved.flat_map(str::chars)).collect(),
+    })
+}
+
+/// Combines edits of one text, which must not overlap, into one edit.
+pub fn combined(text: &str, mut edits: Vec<Fix>) -> Option<Fix> {
+    edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    let first = edits.first()?.span;
+    let (mut written, mut end) = (String::new(), first.start);
+    for edit in &edits {
+        written.extend([text.get(end..edit.span.start)?, &edit.text]);
+        end = edit.span.end;
+    }
+    Some(Fix { span: Span { end, ..first }, text: written })
+}
+
 /// The indentation of the line that contains a place. The hyphens of lists count as spaces. None if other text precedes the
 /// place in its line.
 pub fn indent(text: &str, at: usize) -> Option<String> {

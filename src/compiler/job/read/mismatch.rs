@@ -177,7 +177,11 @@ impl<'n> Reader<'n, '_> {
         // An empty value has no text that could be marked, so the key is marked.
         let span = if nowhere { entry.key_span } else { node.span };
         let problem = Problem::new(&EMPTY_VALUE, span, format!("`{path}` has no value"));
-        match shape.example(&entry.key) {
+        let example = match path.as_str() {
+            "spec.launcher" | "spec.launcher.kind" => Some(Json::from(self.launcher())),
+            _ => shape.example(&entry.key),
+        };
+        match example {
             Some(example @ Json::Object(_)) => {
                 let written = flow(&example);
                 problem.hint(format!("indent its fields below it, or write `{}: {written}`{way_out}", entry.key))
@@ -198,6 +202,13 @@ impl<'n> Reader<'n, '_> {
             }
             None => problem.hint(format!("give it {}{way_out}", expected.value())),
         }
+    }
+
+    /// The launcher for the image of the job: `torchrun` for an image of PyTorch, or else the default.
+    fn launcher(&self) -> &'static str {
+        let image = self.document.get("spec").and_then(|spec| spec.get("image"));
+        let name = image.and_then(|image| image.get("name").or(Some(image))?.text()).unwrap_or_default();
+        if suggestions::is_pytorch(name) { "torchrun" } else { "mpirun" }
     }
 
     /// Adds the hint for a value of the wrong type that [`rewrite_scalar`] cannot rewrite. The hint depends on the field.

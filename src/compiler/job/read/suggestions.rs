@@ -117,6 +117,12 @@ fn assigned(text: &str) -> Option<String> {
     is_name.then(|| format!("{name}: {}", quoted(value)))
 }
 
+/// Whether the name of an image shows that it has PyTorch, without MPI or Horovod.
+pub fn is_pytorch(image: &str) -> bool {
+    let name = image.to_ascii_lowercase();
+    name.contains("torch") && !name.contains("horovod") && !name.contains("mpi")
+}
+
 /// The hint for code that is not in the spec.
 pub const NO_FOLDERS: &str = "khorovod does not read folders or repositories: put the code into the image, or on a volume of `storage` with `workingDir`";
 

@@ -69,6 +69,15 @@ impl Reader<'_, '_> {
             let problem = problem.hint(format!("write `{text}`"));
             return self.push(if is_together { problem.fix(span, text) } else { problem });
         }
+        if let [Step::Key(parent, _)] = self.path.as_slice()
+            && ["metadata", "spec"].contains(&entry.key.as_str())
+            && self.document.get(&entry.key).is_none()
+            && let Some(fix) = edits::to_top(self.texts, &parent.value, entry)
+        {
+            self.guessed.push(format!("the document.{}", entry.key));
+            let hint = "it belongs at the top of the document: write it in the first column";
+            return self.push(Problem { fix: Some(fix), ..problem.hint(hint) });
+        }
         if path == "spec.code" {
             self.guessed.extend([format!("{path}.files"), format!("{path}.configMapName")]);
         }

@@ -144,7 +144,9 @@ fn images(case: &Case<'_>, problems: &mut Vec<Problem>) {
             let problem =
                 Problem::new(&IMAGE_UNPINNED, span, format!("the image `{name}` {what}: its content may change"));
             let name = name.strip_suffix(":latest").unwrap_or(name).trim_end_matches(':');
-            problems.push(problem.hint(format!("append the tag of a version that the registry has: `{name}:TAG`")));
+            problems.push(problem.hint(format!(
+                "append the tag of a version that the registry has, such as `{name}:1.4`, or its digest, `{name}@sha256:…`; khorovod does not ask the registry for them"
+            )));
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Case, key};
 use crate::job::declare::Body;
 use crate::job::read::edits;
-use crate::job::read::suggestions::nearest;
+use crate::job::read::suggestions::{is_pytorch, nearest};
 use crate::job::types::spec::{LauncherKind, LauncherPod, Mpi};
 use crate::problem::{Problem, Span, codes};
 use crate::shell;
@@ -81,12 +81,12 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
 }
 
 fn launcher_unset(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if case.body.launcher.is_some() || !case.could_read(&["launcher", "image"]) {
+    let is_given = case.document.get("spec").is_some_and(|body| body.entry("launcher").is_some());
+    if is_given || !case.could_read(&["image"]) {
         return;
     }
     let Some(at) = &case.body.image else { return };
-    let name = case.spec.image.reference.to_ascii_lowercase();
-    if name.contains("torch") && !name.contains("horovod") && !name.contains("mpi") {
+    if is_pytorch(&case.spec.image.reference) {
         let message = "mpirun starts the ranks because `launcher` is not set, and this is an image of PyTorch";
         let hint = "write `launcher: torchrun`, or `launcher: mpirun` if the program uses MPI or Horovod";
         problems.push(Problem::new(&LAUNCHER_UNSET, at.span, message).hint(hint));

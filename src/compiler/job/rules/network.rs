@@ -1,10 +1,13 @@
 //! Rules about ports, the network of the host, and the Pod Security level.
 
+use serde_json::json;
+
 use super::{Case, key, storage};
 use crate::job::declare::{self, EnvValue};
+use crate::job::read::edits;
 use crate::job::types::limits::{AGENTS_PORT, DOWNLOAD_PORT, FIRST_RANK_PORT, RENDEZVOUS_PORT};
 use crate::job::types::spec::{LauncherKind, Level, PodSecurityLevel};
-use crate::problem::{Problem, Span, codes};
+use crate::problem::{Fix, Problem, Span, codes};
 
 codes! {
     /// The spec needs more than its Pod Security level allows
@@ -77,7 +80,8 @@ fn pod_security_level(case: &Case<'_>, problems: &mut Vec<Problem>) {
             }
             None => problem.hint(format!("add `security: {{podSecurityLevel: {word}}}`, or remove {what}")),
         };
-        problems.push(problem);
+        // The namespace may not allow the level, so the user chooses whether to apply this fix.
+        problems.push(Problem { fix: level_fix(case, given, word), ..problem.by_choice() });
     };
     let placement = field!(case.placement.host_network);
     if let Some(at) = placement.filter(|at| at.value) {
@@ -98,6 +102,23 @@ fn pod_security_level(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let user = field!(case.security.run_as_user);
     if let Some(at) = user.filter(|at| at.0 == 0) {
         need(PodSecurityLevel::Baseline, at.key, "`security.runAsUser: 0`");
+    }
+}
+
+/// The edit that sets the Pod Security level. `given` is the place of another level.
+fn level_fix(case: &Case<'_>, given: Option<Span>, word: &str) -> Option<Fix> {
+    if let Some(span) = given {
+        return Some(Fix { span, text: word.to_owned() });
+    }
+    let body = case.document.get("spec")?;
+    match body.get("security") {
+        Some(security) => {
+            edits::field(case.texts, security, declare::Security::SHAPE.keys, "podSecurityLevel", &json!(word))
+        }
+        None => {
+            let value = json!({"podSecurityLevel": word});
+            edits::field(case.texts, body, declare::Body::SHAPE.keys, "security", &value)
+        }
     }
 }
 

@@ -1,10 +1,14 @@
 //! Rules about workers: slots, resources and groups.
 
+use serde_json::json;
+
 use super::Case;
 use crate::job::declare::{self, MAX_WORKERS, WorkerFields};
+use crate::job::read::edits::{self, Texts};
 use crate::job::types::quantity::Quantity;
 use crate::job::types::spec::{LauncherKind, LauncherPod};
-use crate::problem::{Problem, codes, count};
+use crate::problem::{Fix, Problem, codes, count};
+use crate::yaml::{self, Node};
 
 codes! {
     /// More ranks than GPUs on a worker
@@ -75,7 +79,11 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let groups = workers.groups.as_ref().map(|at| at.value.as_slice());
     let kind = case.spec.launcher.kind;
     match groups {
-        None => Worker { fields: WorkerFields::new(workers, None), shares_slots: false, kind }.check(problems),
+        None => {
+            let node = case.document.get("spec").and_then(|body| body.get("workers"));
+            let fields = WorkerFields::new(workers, None);
+            Worker { fields, shares_slots: false, kind, node, texts: case.texts }.check(problems);
+        }
         Some([]) => {
             let span = workers.groups.as_ref().map_or(workers.span, |at| at.span);
             let problem = Problem::new(&EMPTY_LIST, span, "`spec.workers.groups` is empty: the job has no workers");
@@ -84,7 +92,8 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         Some(groups) => {
             for group in groups {
                 let fields = WorkerFields::new(workers, Some(group));
-                Worker { fields, shares_slots: group.slots_per_worker.is_none(), kind }.check(problems);
+                let shares_slots = group.slots_per_worker.is_none();
+                Worker { fields, shares_slots, kind, node: None, texts: case.texts }.check(problems);
             }
         }
     }
@@ -128,6 +137,9 @@ struct Worker<'a> {
     /// Whether `slotsPerWorker` is written beside `groups`, so that it applies to all groups.
     shares_slots: bool,
     kind: LauncherKind,
+    /// The map `workers`, if the job has no groups.
+    node: Option<&'a Node>,
+    texts: &'a dyn Texts,
 }
 
 impl Worker<'_> {
@@ -159,8 +171,41 @@ impl Worker<'_> {
                 "write `gpus: {}{resource}` beside `replicas` instead; or `slotsPerWorker: 1`, if one rank uses all of them",
                 count.value
             );
-            problems.push(Problem::new(&IDLE_GPUS, name.span, message).hint(hint));
+            let fix = self.counted_by_gpus(&name.0, count.milli());
+            problems.push(Problem { fix, ..Problem::new(&IDLE_GPUS, name.span, message).hint(hint).by_choice() });
         }
+    }
+
+    /// The edit that moves a number of GPUs from `resources` to `gpus`.
+    fn counted_by_gpus(&self, resource: &str, thousandths: i128) -> Option<Fix> {
+        let node = self.node.filter(|node| node.get("gpus").is_none() && resource == "nvidia.com/gpu")?;
+        let count =
+            u32::try_from(thousandths / 1_000).ok().filter(|count| i128::from(*count) * 1_000 == thousandths)?;
+        let mut edits = self.without_resource(resource)?;
+        edits.push(edits::field(self.texts, node, declare::Workers::SHAPE.keys, "gpus", &json!(count))?);
+        edits::combined(self.texts.around(node.span), edits)
+    }
+
+    /// The edits that remove a resource from `resources`, with maps that would be empty.
+    fn without_resource(&self, resource: &str) -> Option<Vec<Fix>> {
+        let node = self.node?;
+        let (at, resources) = node.entries().iter().enumerate().find(|(_, entry)| entry.key == "resources")?;
+        let text = self.texts.around(node.span);
+        let remove = |map: &Node, index: usize| {
+            let span = yaml::removal(text, 0, map.entries(), index).filter(|span| span.source == node.span.source)?;
+            Some(Fix { span, text: String::new() })
+        };
+        let sides = resources.value.entries();
+        let is_only = |side: &Node| side.entries().iter().all(|entry| entry.key == resource);
+        if sides.iter().all(|side| is_only(&side.value)) {
+            return Some(vec![remove(node, at)?]);
+        }
+        let mut edits = Vec::new();
+        for (index, side) in sides.iter().enumerate() {
+            let Some(own) = side.value.entries().iter().position(|entry| entry.key == resource) else { continue };
+            edits.push(if is_only(&side.value) { remove(&resources.value, index)? } else { remove(&side.value, own)? });
+        }
+        Some(edits)
     }
 
     fn huge_pages(&self, problems: &mut Vec<Problem>) {
@@ -220,7 +265,11 @@ impl Worker<'_> {
             if let Some((key, amount)) = other {
                 let message = format!("`resources` has {} {name} and `{field}` {count}", amount.value);
                 let problem = Problem::new(&RESOURCES_TWICE, key.span, message).and(span, "counted here");
-                problems.push(problem.hint(format!("remove `{name}` from `resources`; `{field}` adds it")));
+                let problem = problem.hint(format!("remove `{name}` from `resources`; `{field}` adds it"));
+                let fix = self.without_resource(name).and_then(|edits| {
+                    edits::combined(self.node.map_or("", |node| self.texts.around(node.span)), edits)
+                });
+                problems.push(Problem { fix, ..problem.by_choice() });
             }
         }
     }
