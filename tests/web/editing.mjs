@@ -1,6 +1,22 @@
 // Typing a spec: completion, hover, and use by keyboard alone.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { examples } from "./examples.mjs";
-import { after, check, editor, listed, open, ready, same, serve, settled, test, text, write } from "./browser.mjs";
+import {
+  after,
+  check,
+  editor,
+  listed,
+  open,
+  ready,
+  root,
+  same,
+  serve,
+  settled,
+  test,
+  text,
+  write,
+} from "./browser.mjs";
 
 const options = (page) =>
   page.evaluate(() =>
@@ -117,6 +133,35 @@ test("an empty editor offers a first job", async () => {
   await server.close();
 });
 
+test("a deleted job does not come back with the first letters of another one", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const shown = async () => [
+    await page.locator("#view-picture").isVisible(),
+    await page.textContent("#sum"),
+    await page.locator("#nothing").isVisible(),
+    await page.title(),
+  ];
+  const nothing = [false, "", true, "khorovod preview"];
+  check((await shown())[0], "the picture of the first job");
+  const before = await text(page);
+  await write(page, "");
+  await after(page, () => page.keyboard.type("ap"));
+  same(await shown(), nothing, "after the first letters in an empty editor");
+  for (let undo = 0; undo < 2; undo++) await page.keyboard.press("Control+z");
+  await settled(page);
+  same([await text(page), (await shown())[0]], [before, true], "after undo");
+  await page.keyboard.press("Control+a");
+  await after(page, () => page.keyboard.type("a"));
+  same(await shown(), nothing, "after a letter that replaces the whole job");
+  await after(page, () => page.keyboard.press("Control+z"));
+  // A job that is edited keeps its picture.
+  await page.keyboard.press("Control+End");
+  await after(page, () => page.keyboard.type("x"));
+  check((await shown())[0], "the picture of the edited job");
+  await server.close();
+});
+
 test("one fix turns the fields of a spec into a job", async () => {
   const server = await serve();
   const page = await open(server, {
@@ -128,6 +173,7 @@ test("one fix turns the fields of a spec into a job", async () => {
     "the problems",
   );
   await editor(page).focus();
+  await page.keyboard.press("Control+Home");
   await after(page, () => page.keyboard.press("Control+."));
   same(await listed(page), [], await text(page));
   same(await page.textContent("#sum"), "16 GPUs · 16 ranks · 3 pods", "the sum");
@@ -292,6 +338,69 @@ test("a draft is never lost: reload, examples, links, tabs", async () => {
   await page.reload();
   await ready(page);
   same([await text(page), await text(other)], [`${mine}# of the first tab`, `${mine}# of the other tab`], "two tabs");
+  await server.close();
+});
+
+test("no undo after a reload removes the restored draft", async () => {
+  const server = await serve();
+  const mine = "kind: TrainingJob # mine\n";
+  const page = await open(server, { spec: mine });
+  await page.reload();
+  await ready(page);
+  await editor(page).focus();
+  await page.keyboard.press("Control+z");
+  await settled(page);
+  same(await text(page), mine, "after an undo without a change");
+  await page.keyboard.press("Control+End");
+  await after(page, () => page.keyboard.type("x"));
+  for (let undo = 0; undo < 2; undo++) await page.keyboard.press("Control+z");
+  await settled(page);
+  same(await text(page), mine, "after one undo more than there are changes");
+  await server.close();
+});
+
+test("a notice brings back the draft that an example, a file or an import has replaced", async () => {
+  const server = await serve();
+  const mine = "kind: TrainingJob # mine\n";
+  const page = await open(server);
+  const notice = page.locator("#notice");
+  const back = page.getByRole("button", { name: "Bring it back" });
+  await after(page, () => page.selectOption("#examples", "torchrun"));
+  check(!(await notice.isVisible()), "an example replaces another one without a notice");
+  await write(page, mine);
+  await after(page, () => page.selectOption("#examples", "elastic"));
+  same(await notice.getAttribute("role"), "alert", "the role of the notice");
+  check(
+    (await notice.innerText()).startsWith("The spec before this one is kept as a draft."),
+    await notice.innerText(),
+  );
+  // By keyboard: the focus is in the editor, behind the notice.
+  await page.keyboard.press("Escape");
+  for (const name of ["Close", "Bring it back"]) {
+    await page.keyboard.press("Shift+Tab");
+    same(await page.evaluate(() => document.activeElement.textContent), name, "the focus");
+  }
+  await after(page, () => page.keyboard.press("Enter"));
+  same([await text(page), await notice.isVisible()], [mine, false], "the draft");
+  same(await page.evaluate(() => document.activeElement.id), "editor", "the focus");
+  // An imported job is a draft, too.
+  await page.getByRole("button", { name: "Import…" }).click();
+  await page.getByLabel("File to import").fill(readFileSync(join(root, "tests/import/ffdl/tf-mnist.yml"), "utf8"));
+  await page.waitForFunction(() => document.querySelector("#import-system").value === "ffdl");
+  await after(page, () => page.getByRole("button", { name: "Import", exact: true }).click());
+  const imported = await text(page);
+  const report = await page.locator("#import .done").innerText();
+  check(report.includes("The spec before it is a draft"), report);
+  await page.keyboard.press("Escape");
+  await back.waitFor();
+  await after(page, () => page.selectOption("#examples", "smallest"));
+  await after(page, () => back.click());
+  same(await text(page), imported, "the imported job");
+  await page.locator("#open-file + input").setInputFiles({ name: "a.yaml", mimeType: "", buffer: Buffer.from(mine) });
+  await back.waitFor();
+  await page.getByRole("button", { name: "Close" }).click();
+  same([await text(page), await notice.isVisible()], [mine, false], "the closed notice");
+  same(page.complaints, [], "complaints");
   await server.close();
 });
 

@@ -41,6 +41,26 @@ describe("completions", () => {
     expect(offered(`${head}  placement:\n    hostNetwork: true|`)).not.toContain("true");
   });
 
+  it("offer the kinds of launchers, also without a map", () => {
+    expect(offered(`${head}  launcher: |`)).toEqual(expect.arrayContaining(["mpirun", "torchrun", "jax"]));
+  });
+
+  it.each([
+    ["torchrun", false],
+    ["{kind: jax}", false],
+    ["\n    mpi: openmpi\n    kind: tensorflow", false],
+    ["mpirun", true],
+  ])("offer spares and groups only with a launcher that allows them: %s", (launcher, isOffered) => {
+    const before = offered(`${head}  launcher: ${launcher}\n  workers:\n    replicas: 4\n    |\n`);
+    const behind = offered(`${head}  workers: {replicas: 4, |}\n  launcher: ${launcher}\n`);
+    for (const keys of [before, behind]) {
+      expect(keys).toContain("gpus");
+      expect(["spares", "serviceAccountName"].map((key) => keys.includes(key))).toEqual([isOffered, isOffered]);
+    }
+    const other = `${head}  launcher: ${launcher}\n---\n${head}  workers:\n    replicas: 4\n    |\n`;
+    expect(offered(other)).toContain("spares");
+  });
+
   it("do not offer the key that is typed", () => {
     expect(offered(`${head}  env|`)).toContain("envFrom");
     expect(offered(`${head}  env|`)).not.toContain("env");

@@ -3,9 +3,9 @@ import type { Completion, CompletionContext, CompletionResult } from "@codemirro
 import { insertCompletionText, pickedCompletion, startCompletion } from "@codemirror/autocomplete";
 import type { EditorView, Tooltip } from "@codemirror/view";
 import { paragraphTo } from "./book";
-import { type CursorContext, cursorContext, keyAt } from "./cursor";
+import { type CursorContext, cursorContext, keyAt, scalarAt } from "./cursor";
 import { h, markup, number } from "./dom";
-import { type Field, type Fields, first, flow, type Schema, shapeOf, typesOf } from "./schema";
+import { excludes, type Field, type Fields, first, flow, type Schema, shapeOf, typesOf } from "./schema";
 
 /** The place in the documentation that lists a field, by its path: the section of the field that contains it. */
 export function fieldAnchor(path: string[]): string {
@@ -58,7 +58,10 @@ export function completions(fields: Fields) {
     if (!at) return null;
     const typed = state.sliceDoc(at.from, pos);
     if (!explicit && typed === "" && !/[\s[{]$/.test(state.sliceDoc(pos - 1, pos))) return null;
-    const missing = fields.in(at.path).filter(({ name }) => !at.siblings.has(name) && name !== typed);
+    const launcher = scalarAt(state, pos, "spec.launcher") ?? scalarAt(state, pos, "spec.launcher.kind");
+    const missing = fields
+      .in(at.path)
+      .filter(({ name, parts }) => !at.siblings.has(name) && name !== typed && !excludes(parts, launcher));
     const keys = at.isKey ? missing.map((field, index) => keyOption(field, index, at)) : [];
     // A name that the user makes up is being typed: an example of the whole map would replace it.
     const hasValues = !at.isKey || (!keys.length && typed === "");

@@ -21,7 +21,7 @@ export interface CursorContext {
   column: number;
 }
 
-/** The longest time that hover waits for the parser, in ms. */
+/** The longest time that hover and completion wait for the parser, in ms. */
 const MAX_WAIT = 200;
 /** Stands for the word at the cursor, so that the parser sees a word even if nothing is typed yet. */
 const WORD = "x";
@@ -58,6 +58,28 @@ export function keyAt(state: EditorState, pos: number): { path: Path; from: numb
   if (!key?.parent?.getChild(":")) return undefined;
   const text = state.sliceDoc();
   return { path: [...pathOf(key, text), keyText(key, text)], from: key.from, to: key.to };
+}
+
+/** The scalar at a path such as `spec.launcher.kind`, in the document around `pos`; undefined if there is none. */
+export function scalarAt(state: EditorState, pos: number, path: string): string | undefined {
+  const text = state.sliceDoc();
+  let found: string | undefined;
+  const tree = ensureSyntaxTree(state, state.doc.length, MAX_WAIT) ?? syntaxTree(state);
+  tree.iterate({
+    enter({ name, node, from }) {
+      if (name === "Document") {
+        // Blank lines behind a document do not belong to it.
+        if (from <= pos) found = undefined;
+        return from <= pos;
+      }
+      if (name !== "Pair") return true;
+      const own = [...pathOf(node, text), keyText(node.getChild("Key"), text)].join(".");
+      const value = node.lastChild;
+      if (own === path && value && value.name.endsWith("Literal")) found = keyText(value, text);
+      return path.startsWith(`${own}.`);
+    },
+  });
+  return found;
 }
 
 /** Parses a text that differs from the editor's in one range, and reuses the editor's tree for the rest. */

@@ -62,6 +62,13 @@ export class Drafts {
     set(this.tab, OPENED, spec);
   }
 
+  /** The tab shows a spec of the user, which nothing else keeps: it becomes a draft at once. */
+  openOwn(spec: string) {
+    this.open(spec);
+    this.waiting = spec;
+    this.flush();
+  }
+
   /** Whether the tab shows this spec, which was opened and not edited. */
   isOpened(spec: string): boolean {
     return get(this.tab, OPENED) === spec;
@@ -153,7 +160,7 @@ function readDrafts(storage: Storage | undefined, key: string): StoredDraft[] {
 }
 
 /** Whether a text has a third of the lines of another one. Short texts change as a whole while they are typed. */
-function hasMuchOf(text: string, other: string): boolean {
+export function hasMuchOf(text: string, other: string): boolean {
   const lines = other.split("\n").filter((line) => line.trim());
   if (lines.length < 6) return true;
   const present = new Set(text.split("\n"));

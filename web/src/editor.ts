@@ -14,12 +14,14 @@ import {
 import type { Diagnostic } from "@codemirror/lint";
 import {
   Annotation,
+  type ChangeSet,
   Compartment,
   EditorState,
   type Extension,
   RangeSetBuilder,
   StateEffect,
   StateField,
+  Transaction,
 } from "@codemirror/state";
 import {
   Decoration,
@@ -174,9 +176,19 @@ export class Editor {
   private found: Problem[] | undefined;
   /** Whether the gutter has marks. They stay if the text that they are about is deleted. */
   private hasMarks = false;
+  /** Whether a text was loaded. The first one has nothing before it that an undo could restore. */
+  private hasText = false;
 
-  /** Calls `onChange` for each change of the text, and `onMove` if the cursor moves without a change. */
-  constructor(parent: HTMLElement, onChange: (text: string, byUser: boolean) => void, onMove: () => void) {
+  /**
+   * Calls `onChange` for each change of the text, `onMove` if the cursor moves without a change, and `announce` with the result of a
+   * key.
+   */
+  constructor(
+    parent: HTMLElement,
+    onChange: (text: string, byUser: boolean) => void,
+    onMove: () => void,
+    private readonly announce: (text: string) => void,
+  ) {
     // A view plugin is updated before the editor measures its own layout. What `onChange` changes in the page is so part of
     // the same layout instead of a second one.
     const early = ViewPlugin.define(() => ({
@@ -212,7 +224,7 @@ export class Editor {
       yaml(),
       this.extras.of([]),
       keymap.of([
-        { key: "Mod-.", run: () => this.applyNearestFix() },
+        { key: "Mod-.", run: () => this.applyFixHere() },
         { key: "Enter", run: breakLine },
         ...defaultKeymap,
         ...historyKeymap,
@@ -262,9 +274,10 @@ export class Editor {
     this.view.dispatch({
       changes: { from: 0, to: this.view.state.doc.length, insert: text },
       selection: { anchor: 0 },
-      annotations: [byPage.of(true), isolateHistory.of("full")],
+      annotations: [byPage.of(true), this.hasText ? isolateHistory.of("full") : Transaction.addToHistory.of(false)],
       scrollIntoView: true,
     });
+    this.hasText = true;
   }
 
   /** Underlines problems and offers their fixes. */
@@ -284,7 +297,8 @@ export class Editor {
     this.view.dispatch(this.tools.setDiagnostics(this.view.state, diagnostics));
   }
 
-  private diagnostic({ code, severity, message, hint, labels, fix }: Problem): Diagnostic {
+  private diagnostic(problem: Problem): Diagnostic {
+    const { code, severity, message, hint, labels } = problem;
     const [main, ...others] = labels;
     const notes = others.filter((label) => label.text !== "");
     const render = () =>
@@ -303,8 +317,17 @@ export class Editor {
       message,
       source: code,
       renderMessage: render,
-      actions: fix ? [{ name: fixLabel(fix), apply: () => this.apply(fix) }] : [],
+      actions: this.fixesOf(problem).map(({ label, fix }) => ({ name: label, apply: () => this.apply(fix) })),
     };
+  }
+
+  /** The fixes of a problem, with the labels of their buttons. */
+  fixesOf({ fix, otherFix }: Problem): { label: string; fix: PlacedText }[] {
+    const fixes = [fix, otherFix].flatMap((one) => one ?? []);
+    // Two fixes that remove something differ by its line.
+    const label = (one: PlacedText) =>
+      fixes.length > 1 ? `${fixLabel(one)} line ${this.lineAt(one.from)}` : fixLabel(one);
+    return fixes.map((one) => ({ label: label(one), fix: one }));
   }
 
   /** Replaces a part of the text where the user has not typed. Quick replacements of the same part are undone together. */
@@ -325,30 +348,39 @@ export class Editor {
     this.view.focus();
   }
 
-  /** Applies all fixes that do not overlap, as one change. */
-  applyAll(fixes: PlacedText[]) {
-    const changes: { from: number; to: number; insert: string }[] = [];
-    let end = 0;
-    for (const { from, to, text } of fixes.toSorted((one, other) => one.from - other.from)) {
-      if (from < end) continue;
-      changes.push({ from, to, insert: text });
-      // The order of two insertions in one place is unknown: the second one waits for the next press.
-      end = Math.max(to, from + 1);
-    }
+  /** Applies changes, which are undone together. */
+  change(changes: ChangeSet) {
     this.view.dispatch({ changes, annotations: isolateHistory.of("full") });
   }
 
-  /** Applies a fix on the cursor's line, or else the first fix. Returns whether there is one. */
-  private applyNearestFix(): boolean {
-    const line = this.view.state.doc.lineAt(this.view.state.selection.main.head);
-    let apply: (() => void) | undefined;
-    this.tools?.forEachDiagnostic(this.view.state, (diagnostic, from, to) => {
-      const action = diagnostic.actions?.[0];
-      const isOnLine = from >= line.from && from <= line.to;
-      if (action && (!apply || isOnLine)) apply = () => action.apply(this.view, from, to);
+  /**
+   * Applies the fix of the problem at the cursor, or else of the first one on its line. If that line has no fix, the cursor only moves
+   * to the next problem with a fix, which may be out of sight.
+   */
+  private applyFixHere(): boolean {
+    const { doc, selection } = this.view.state;
+    const { head } = selection.main;
+    const line = doc.lineAt(head);
+    const fixes: { from: number; to: number; apply: () => void }[] = [];
+    this.tools?.forEachDiagnostic(this.view.state, ({ actions }, from, to) => {
+      const action = actions?.[0];
+      if (action) fixes.push({ from, to, apply: () => action.apply(this.view, from, to) });
     });
-    apply?.();
-    return apply !== undefined;
+    const here =
+      fixes.find(({ from, to }) => from <= head && head <= to) ??
+      fixes.find(({ from }) => line.from <= from && from <= line.to);
+    if (here) {
+      here.apply();
+      return true;
+    }
+    const next = fixes.find(({ from }) => from > head) ?? fixes[0];
+    if (next) {
+      this.goTo(next.from);
+      this.announce(
+        `No fix on line ${line.number}. The next one is on line ${this.lineAt(next.from)}: Ctrl . applies it.`,
+      );
+    } else this.announce("No problem has a fix.");
+    return true;
   }
 
   /** Moves the cursor to an offset and scrolls there. */

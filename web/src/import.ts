@@ -45,8 +45,8 @@ export class ImportDialog {
 
   constructor(
     private readonly compiler: () => Compiler,
-    /** Puts the job into the editor. */
-    private readonly load: (imported: Imported) => void,
+    /** Puts the job into the editor. Returns whether the spec before it is kept as a draft. */
+    private readonly load: (imported: Imported) => boolean,
     private readonly download: (name: string, text: string) => void,
     /** Called when the dialog is closed. */
     onClose: () => void,
@@ -138,14 +138,13 @@ export class ImportDialog {
       this.result.replaceChildren(...problems.map((problem) => problemRow(problem)));
       return;
     }
-    this.load(imported);
-    this.showReport(imported);
+    this.showReport(imported, this.load(imported));
   }
 
   /** Opens the dialog with the report of an earlier import. */
   openReport(imported: Imported) {
     this.show("Import report", false);
-    this.showReport(imported);
+    this.showReport(imported, false);
   }
 
   private show(title: string, hasForm: boolean) {
@@ -155,8 +154,8 @@ export class ImportDialog {
     this.dialog.showModal();
   }
 
-  private showReport(imported: Imported) {
-    this.result.replaceChildren(...this.report(imported));
+  private showReport(imported: Imported, isKept: boolean) {
+    this.result.replaceChildren(...this.report(imported, isKept));
     this.result.querySelector<HTMLElement>(".done")?.focus();
   }
 
@@ -164,7 +163,7 @@ export class ImportDialog {
     this.result.replaceChildren(h("p", { class: "warn" }, text));
   }
 
-  private report({ fields, secrets }: Imported): HTMLElement[] {
+  private report({ fields, secrets }: Imported, isKept: boolean): HTMLElement[] {
     const number = (verdict: FieldOutcome["verdict"]) => fields.filter((field) => field.verdict === verdict).length;
     const verdicts = VERDICTS.map((verdict) => `${number(verdict)} ${verdict}`).join(", ");
     const heads = ["verdict", "field of the file", "in the spec"].map((head) => h("th", { scope: "col" }, head));
@@ -174,6 +173,7 @@ export class ImportDialog {
         "p",
         { class: "done", tabindex: "-1" },
         `The job is in the editor. ${count(fields.length, "field")}: ${verdicts}.`,
+        isKept && " The spec before it is a draft: close this dialog to bring it back.",
       ),
       ...(secrets
         ? [

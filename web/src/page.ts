@@ -5,9 +5,10 @@ import targetsModuleFile from "../pkg/khorovod_web_targets_bg.wasm?url";
 import { bookAddress, bookLink } from "./book";
 import { asError, type Compiled, Compiler } from "./compiler";
 import { byId, h, markup, setText } from "./dom";
-import { Drafts } from "./drafts";
+import { Drafts, type StoredDraft } from "./drafts";
 import { Editor } from "./editor";
 import { loadExamples, smallest } from "./examples";
+import { fixAll } from "./fix-all";
 import type { ImportDialog } from "./import";
 import { ImportReport } from "./import-report";
 import { decodePermalink, encodePermalink, maskSecrets, PLAIN, SPEC } from "./link";
@@ -15,7 +16,7 @@ import { once } from "./once";
 import { ProblemList, summarize, worstOf } from "./problems";
 import { Result, VIEWS } from "./result";
 import { makeSplit } from "./split";
-import type { Preview, Scenario } from "./wire/types";
+import type { Preview, Problem, Scenario } from "./wire/types";
 
 /** The events of the timeline that an address can name. */
 const SCENARIOS: Scenario[] = [
@@ -75,8 +76,9 @@ export class Page {
       byId("editor"),
       (spec, byUser) => this.specChanged(spec, byUser),
       () => this.editor.highlight(null),
+      (text) => this.announce(text),
     );
-    this.problems = new ProblemList(byId("problems"), this.editor);
+    this.problems = new ProblemList(byId("problems"), this.editor, (found) => this.report(this.fixAll(found)));
     this.result = new Result({
       compiler: () => this.compiler,
       editor: this.editor,
@@ -98,8 +100,9 @@ export class Page {
     return new ImportDialog(
       () => this.loadedCompiler(),
       (imported) => {
-        this.load(imported.job);
+        const isKept = this.loadOwn(imported.job);
         this.importReport.keep(imported);
+        return isKept;
       },
       (name, text) => void this.result.parts().then(({ apply }) => apply.download(name, text)),
       () => {
@@ -201,7 +204,7 @@ export class Page {
       continueDraft: (id) => this.continueDraft(id),
     });
     listenForFiles({
-      open: (text) => andFocus(() => this.load(text)),
+      open: (text) => andFocus(() => this.loadOwn(text)),
       announce: (text) => this.announce(text),
     });
   }
@@ -261,10 +264,56 @@ export class Page {
     this.report(this.useTarget(name).then(() => this.nameView()));
   }
 
-  /** Puts another spec into the editor; the user's draft stays in the list. Its first state without errors becomes the base. */
-  private load(spec: string) {
+  /**
+   * Puts another spec into the editor. Its first state without errors becomes the base. If the editor had a draft of the user, it stays
+   * in the list, and a notice offers the way back. Returns whether that is so.
+   */
+  private load(spec: string): boolean {
+    const { text } = this.editor;
+    this.drafts.flush();
+    const id = this.drafts.current;
     this.drafts.open(spec);
     this.show(spec);
+    if (id === undefined || text === spec) return false;
+    this.offerBack("The spec before this one is kept as a draft. ", "Bring it back", {
+      id,
+      spec: text,
+      time: Date.now(),
+    });
+    return true;
+  }
+
+  /** Puts a spec of the user into the editor, such as a file: it becomes a draft. */
+  private loadOwn(spec: string): boolean {
+    const isKept = this.load(spec);
+    this.drafts.openOwn(spec);
+    return isKept;
+  }
+
+  /** Shows a notice with a button that continues a draft. */
+  private offerBack(text: string, label: string, draft: StoredDraft) {
+    const close = () => {
+      byId("notice").hidden = true;
+      this.editor.focus();
+    };
+    const notice = byId("notice");
+    notice.className = "info";
+    notice.replaceChildren(
+      text,
+      h("button", { type: "button", onclick: () => this.continueDraft(draft.id, draft) }, label),
+      " ",
+      h("button", { type: "button", onclick: close }, "Close"),
+    );
+    notice.hidden = false;
+  }
+
+  /** Applies the fixes of these problems, and of those that are found after them, as one change. */
+  private async fixAll(found: Problem[]) {
+    const { text } = this.editor;
+    const changes = await fixAll(text, found, (spec) => this.loadedCompiler().compile(spec, 0));
+    // The user may have typed meanwhile.
+    if (text === this.editor.text) this.editor.change(changes);
+    this.editor.focus();
   }
 
   private show(spec: string) {
@@ -285,17 +334,14 @@ export class Page {
     this.load(spec);
     // The name of an example stays in the address, as it is short and can be shared.
     if (decodePermalink(hash).example !== undefined) history.replaceState(null, "", hash);
-    if (!own || own.spec === spec) return;
-    const back = h("button", { type: "button", onclick: () => this.continueDraft(own.id) }, "Back to mine");
-    const notice = byId("notice");
-    notice.className = "info";
-    notice.replaceChildren("This spec came with the link. Your own one is kept. ", back);
-    notice.hidden = false;
+    if (own && own.spec !== spec)
+      this.offerBack("This spec came with the link. Your own one is kept. ", "Back to mine", own);
   }
 
-  private continueDraft(id: string) {
+  /** Continues a stored draft. If it is not stored, as the browser may store nothing, uses `otherwise`. */
+  private continueDraft(id: string, otherwise?: StoredDraft) {
     this.drafts.flush();
-    const draft = this.drafts.others().find((one) => one.id === id);
+    const draft = this.drafts.others().find((one) => one.id === id) ?? otherwise;
     if (!draft) return;
     this.show(draft.spec);
     this.drafts.continue(draft);

@@ -1,9 +1,10 @@
 // The list of problems under the editor.
 import { aboutCode } from "./book";
 import { count, h, markup } from "./dom";
-import { type Editor, fixLabel } from "./editor";
+import type { Editor } from "./editor";
 import { inPage } from "./hints";
-import type { Codes, PlacedText, Preview, Problem } from "./wire/types";
+import { plainFixes } from "./fix-all";
+import type { Codes, Preview, Problem } from "./wire/types";
 
 /** At most this many problems are listed; all of them are underlined in the editor. */
 const LISTED = 50;
@@ -23,6 +24,8 @@ export class ProblemList {
   constructor(
     private readonly parent: HTMLElement,
     private readonly editor: Editor,
+    /** Applies the fixes of these problems, and of those that are found after them. */
+    private readonly fixAll: (problems: Problem[]) => void,
   ) {}
 
   show({ problems, more }: Preview) {
@@ -30,7 +33,7 @@ export class ProblemList {
     this.parent.replaceChildren(
       // The list keeps its place, so that nothing moves while an error comes and goes.
       ...(problems.length ? [] : [h("p", { class: "none" }, "No problems.")]),
-      ...this.offerAll(problems.flatMap(({ fix }) => fix ?? [])),
+      ...this.offerAll(problems),
       ...problems.slice(0, LISTED).map((problem) => this.row(problem)),
       ...(rest ? [h("p", {}, `${count(rest, "more problem")}.`)] : []),
     );
@@ -43,17 +46,14 @@ export class ProblemList {
   }
 
   /** A button that applies all fixes, if there are several. */
-  private offerAll(fixes: PlacedText[]): HTMLElement[] {
+  private offerAll(problems: Problem[]): HTMLElement[] {
+    const fixes = plainFixes(problems);
     if (fixes.length < 2) return [];
-    const onclick = () => {
-      this.editor.applyAll(fixes);
-      this.editor.focus();
-    };
-    return [offer(`${fixes.length} problems have a fix.`, "Fix all", onclick)];
+    return [offer(`${fixes.length} problems have a fix.`, "Fix all", () => this.fixAll(problems))];
   }
 
   private row(problem: Problem): HTMLElement {
-    const { fix, hint, labels } = problem;
+    const { hint, labels } = problem;
     const from = labels[0]?.from;
     const goTo = () => {
       if (from !== undefined) this.editor.goTo(from);
@@ -79,7 +79,11 @@ export class ProblemList {
             )
           : h("p", { class: "help" }, problem.code),
       ),
-      fix && h("button", { type: "button", class: "fix", onclick: () => this.editor.apply(fix) }, fixLabel(fix)),
+      ...this.editor
+        .fixesOf(problem)
+        .map(({ label, fix }) =>
+          h("button", { type: "button", class: "fix", onclick: () => this.editor.apply(fix) }, label),
+        ),
     );
   }
 }

@@ -3,7 +3,7 @@ import type { Apply } from "./apply";
 import { asError, type Compiled, type Compiler, type State } from "./compiler";
 import type { Details } from "./details";
 import { byId, h, setText, setVisible } from "./dom";
-import type { Drafts } from "./drafts";
+import { type Drafts, hasMuchOf } from "./drafts";
 import type { Editor } from "./editor";
 import type { Objects } from "./objects";
 import { once } from "./once";
@@ -94,13 +94,16 @@ export class Result {
     return this.picture.width;
   }
 
-  /** Shows the result for a spec; `compiled` is undefined if the spec has errors. An empty spec shows nothing, not the last job. */
+  /**
+   * Shows the result for a spec; `compiled` is undefined if the spec has errors. A spec that is empty, or whose text has little in
+   * common with that of the last job, shows nothing instead of that job.
+   */
   show(spec: string, compiled: Compiled | undefined) {
     if (compiled) {
       this.current = { spec, compiled };
       this.base ??= this.current;
       for (const view of VIEWS) this.stale.add(view);
-    }
+    } else if (this.current && !isRestOf(spec, this.current.spec)) this.current = undefined;
     const { current } = this;
     const isEmpty = !spec.trim();
     const blank = !current || isEmpty;
@@ -316,6 +319,11 @@ export class Result {
     );
     return this.shownTimeline;
   }
+}
+
+/** Whether a text is an edited state of another one, not a new text in its place. */
+function isRestOf(text: string, other: string): boolean {
+  return text.length * 3 >= other.length && hasMuchOf(text, other);
 }
 
 /** The path without its last step: `spec.storage[0].name` → `spec.storage[0]` → `spec.storage`; empty for a single step. */

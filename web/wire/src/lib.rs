@@ -115,6 +115,7 @@ pub struct RenderedDocument<'a> {
 
 /// A problem in the spec.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Problem<'a> {
     /// Its kind: a key of the map that `codes` returns.
