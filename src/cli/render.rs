@@ -25,7 +25,8 @@ pub struct Args {
     #[command(flatten)]
     input: input::Args,
     /// Print yaml (the default) or json (one List), or write to a file. If the path ends in `/` or is a
-    /// folder, write one file per object. The whole folder is replaced, so render all its jobs at once
+    /// folder, write one file per object, and those of claims into `claims/` in it: `kubectl apply -R -f DIR` applies
+    /// all, and `kubectl delete -f DIR` keeps the claims. The whole folder is replaced, so render all its jobs at once
     #[arg(short, long, value_name = "FORMAT|FILE|DIR/", value_parser = Destination::<YamlOrJson>::parser())]
     output: Option<Destination<YamlOrJson>>,
 }

@@ -9,7 +9,7 @@ use crate::job::types::spec::Spec;
 use crate::job::types::{format_duration, matches_pattern};
 use crate::job::{Texts, declare};
 use crate::problem::{Problem, Span, codes};
-use crate::yaml::Node;
+use crate::yaml::{Kind, Node};
 use declare::shapes::{choice, shape};
 
 codes! {
@@ -18,6 +18,11 @@ codes! {
     /// The file that you give with `--expect` limits jobs, for example their number of GPUs. Change the job, or ask the owner
     /// of the file.
     Error UNEXPECTED = "expectation-not-met";
+
+    /// An expectation that checks nothing, or that contradicts itself
+    ///
+    /// A number has either `exactly`, or `min`, `max` or both, with `min` at most as large as `max`. A list has at least one entry.
+    Error BAD_EXPECTATION = "bad-expectation";
 
     /// A field of `requiredFields` or `forbiddenFields` that does not exist
     ///
@@ -64,12 +69,16 @@ shape! {
         /// The least strict `security.podSecurityLevel`, from strict to less strict: `restricted`, `openshift`, `baseline`,
         /// `privileged`. Changes by `patches` are not checked: to prevent them, add `patches` to `forbiddenFields`.
         "podSecurityLevel" pod_security_level: PodSecurityLevel, example "restricted";
-        /// The images that `image` and `launcher.image` may name. `*` stands for any characters. Images that `patches` add are not checked:
-        /// to prevent them, add `patches` to `forbiddenFields`.
+        /// The images that `image` and `launcher.image` may name, as patterns for the whole text in the spec, with registry and tag. `*` stands
+        /// for any characters: `ghcr.io/acme/*` allows `ghcr.io/acme/mnist:1.4` and `ghcr.io/acme/vision/a:1`, but not
+        /// `ghcr.io/acme-evil/a:1`. Write the `/` before `*`: `ghcr.io/acme*` allows all three. No registry is added:
+        /// `docker.io/*` does not allow `python:3.12`. Images that `patches` add are not checked: to prevent them, add `patches` to
+        /// `forbiddenFields`.
         "images" images: Vec<At<Word>>, example serde_json::json!(["ghcr.io/acme/*"]);
         /// The namespaces that a job may be in. `*` stands for any characters.
         "namespaces" namespaces: Vec<At<Word>>, example serde_json::json!(["ml-*"]);
-        /// Fields that a job must set, as paths below `spec` without the indexes of lists, such as `storage.hostPath`.
+        /// Fields that a job must set, as paths below `spec` without the indexes of lists, such as `storage.hostPath`. A short form
+        /// counts: `launcher: torchrun` sets `launcher.kind`, and an image with `@sha256:` sets `image.digest`. A default does not count.
         "requiredFields" required_fields: Vec<At<Word>>, example serde_json::json!(["lifecycle.deadline", "workers.memory"]);
         /// Fields that a job must not set, as paths below `spec` without the indexes of lists. A path may continue below `env` and
         /// `storage.persistentVolume.source`. To forbid paths of the host, forbid all three fields of the example.
@@ -100,26 +109,76 @@ pub fn read(document: &Node, texts: &dyn Texts, problems: &mut Vec<Problem>) -> 
     for at in [&expected.required_fields, &expected.forbidden_fields].into_iter().flatten().flat_map(|at| &at.value) {
         check_path(at, problems);
     }
+    for (name, bounds) in [("workers", &expected.workers), ("ranks", &expected.ranks), ("gpus", &expected.gpus)] {
+        problems.extend(bounds.as_ref().and_then(|bounds| check_bounds(name, bounds)));
+    }
+    let lists = [
+        ("images", &expected.images),
+        ("namespaces", &expected.namespaces),
+        ("requiredFields", &expected.required_fields),
+        ("forbiddenFields", &expected.forbidden_fields),
+    ];
+    for (name, list) in lists {
+        if let Some(at) = list.as_ref().filter(|at| at.is_empty()) {
+            let problem = Problem::new(&BAD_EXPECTATION, at.span, format!("the list `expect.{name}` is empty"));
+            problems.push(problem.hint(format!("add an entry, or remove `{name}`")));
+        }
+    }
+    if document.get("expect").is_some_and(|expect| expect.entries().is_empty()) {
+        let span = document.get("expect").map_or(document.span, |expect| expect.span);
+        let problem = Problem::new(&BAD_EXPECTATION, span, "`expect` has no expectation, so every job meets it");
+        problems.push(problem.hint("add one, such as `gpus: {max: 64}`"));
+    }
     (problems.len() == before).then_some(expected)
 }
 
 /// Maps whose keys are not declared, such as names of variables. A path may continue below them.
 const FREE: &[&str] = &["env", "storage.persistentVolume.source"];
 
-/// Reports a path if the spec has no such field.
-fn check_path(at: &At<Word>, problems: &mut Vec<Problem>) {
+/// Reports limits that contradict each other, and limits without a number.
+fn check_bounds(name: &str, bounds: &At<Bounds>) -> Option<Problem> {
+    let problem = |span, message: String| Problem::new(&BAD_EXPECTATION, span, message);
+    match (&bounds.exactly, &bounds.min, &bounds.max) {
+        (Some(exactly), min, max) => {
+            let (other, key) = min.as_ref().map(|min| (min, "min")).or(max.as_ref().map(|max| (max, "max")))?;
+            let message = format!("`expect.{name}` has `{key}` beside `exactly`, which allows one number only");
+            let hint = "keep `exactly`, or remove it and keep `min` and `max`";
+            Some(problem(other.key, message).and(exactly.key, "`exactly` is here").hint(hint))
+        }
+        (None, None, None) => {
+            let message = format!("`expect.{name}` has no limit, so every job meets it");
+            Some(problem(bounds.span, message).hint(format!("write `{name}: {{max: 64}}`, or remove `{name}`")))
+        }
+        (None, Some(min), Some(max)) if min.0 > max.0 => {
+            let message = format!("`min` ({}) of `expect.{name}` is above `max` ({}), so no job meets it", min.0, max.0);
+            Some(problem(min.span, message).and(max.span, "the largest number").hint("swap the two"))
+        }
+        _ => None,
+    }
+}
+
+/// The paths of all fields below `spec`, and whether a short form sets the field.
+fn paths() -> Vec<(String, bool)> {
     let mut paths = Vec::new();
     declare::TrainingJob::fields("", 0, &mut |field| {
         let parent = field.parent.strip_prefix("spec").map(|below| below.trim_start_matches('.'));
-        paths.extend(parent.map(|parent| match parent {
+        let path = parent.map(|parent| match parent {
             "" => field.key.to_owned(),
             parent => format!("{parent}.{}", field.key),
-        }));
+        });
+        paths.extend(path.map(|path| (path, field.is_short)));
     });
+    paths
+}
+
+/// Reports a path if the spec has no such field.
+fn check_path(at: &At<Word>, problems: &mut Vec<Problem>) {
+    let paths = paths();
+    let mut paths = paths.iter().map(|(path, _)| path.as_str());
     let is_free =
         |path: &str| FREE.iter().any(|free| path.strip_prefix(free).is_some_and(|rest| rest.starts_with('.')));
-    if !is_free(below_spec(&at.0)) && !paths.iter().any(|path| path == below_spec(&at.0)) {
-        let hint = match nearest(below_spec(&at.0), paths.iter().map(String::as_str)) {
+    if !is_free(below_spec(&at.0)) && !paths.clone().any(|path| path == below_spec(&at.0)) {
+        let hint = match nearest(below_spec(&at.0), &mut paths) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "write a path such as `storage.hostPath`; `khorovod explain spec` lists the fields".to_owned(),
         };
@@ -129,7 +188,8 @@ fn check_path(at: &At<Word>, problems: &mut Vec<Problem>) {
 
 /// Compares a job with expectations, and pushes a problem for each that it does not meet.
 pub fn check(expected: &Expected, document: &Node, spec: &Spec, problems: &mut Vec<Problem>) {
-    let check = Check { document, spec };
+    let short = paths().into_iter().filter_map(|(path, is_short)| is_short.then_some(path)).collect();
+    let check = Check { document, spec, short };
     let found = [
         check.number("workers", expected.workers.as_ref(), check.workers()),
         check.number("ranks", expected.ranks.as_ref(), check.ranks()),
@@ -151,9 +211,17 @@ type Range = (u64, u64);
 struct Check<'a> {
     document: &'a Node,
     spec: &'a Spec,
+    /// The paths below `spec` of the fields that a short form sets.
+    short: Vec<String>,
 }
 
 impl Check<'_> {
+    /// The places of the keys at a path below `spec`, or of the value that is a short form of the field.
+    fn places(&self, path: &str) -> Vec<Span> {
+        let is_short = self.short.iter().any(|short| short == path);
+        self.document.get("spec").map(|spec| places(spec, path, is_short)).unwrap_or_default()
+    }
+
     /// The sum of a number over all workers. It is a range, because the number of workers of an elastic job varies. An elastic
     /// job has one group.
     fn sum(&self, of_worker: impl Fn(&crate::job::valid::Group) -> u64, with_spares: bool) -> Range {
@@ -189,7 +257,7 @@ impl Check<'_> {
     /// The place of the first of these fields that the job sets. If it sets none of them, the place of the job's name.
     fn place(&self, paths: &[&str]) -> Span {
         let name = self.document.get("metadata").and_then(|metadata| metadata.get("name"));
-        let set = paths.iter().find_map(|path| places(self.document.get("spec")?, path).into_iter().next());
+        let set = paths.iter().find_map(|path| self.places(path).into_iter().next());
         set.unwrap_or_else(|| name.map_or(self.document.span, |name| name.span))
     }
 
@@ -285,15 +353,27 @@ impl Check<'_> {
         let wrong = wrong.filter(|(_, image)| !matches_any(image, allowed));
         let problem = |(path, image): (&str, &String)| {
             let message = format!("the image is `{image}`, and {} is expected", list(allowed));
-            self.problem(&[path], allowed.span, message, "use an image that the expectation allows")
+            let is_below = |folder: &str| image.strip_prefix(folder).is_some_and(|rest| rest.starts_with(['/', ':', '@']));
+            let hint = match allowed.iter().find(|pattern| is_below(pattern.0.trim_end_matches('/'))) {
+                Some(folder) => format!(
+                    "use an image that the expectation allows; a pattern is the whole name, so `{0}/*` allows every image below \
+                     `{0}`",
+                    folder.0.trim_end_matches('/')
+                ),
+                None => "use an image that the expectation allows".to_owned(),
+            };
+            self.problem(&[path], allowed.span, message, hint)
         };
         wrong.map(problem).collect()
     }
 
     fn required(&self, expected: &Expected) -> Vec<Problem> {
         let fields = expected.required_fields.iter().flat_map(|at| &at.value);
-        let missing = fields
-            .filter(|path| self.document.get("spec").is_none_or(|spec| places(spec, below_spec(&path.0)).is_empty()));
+        let has_digest = |path: &str| path == "image.digest" && self.spec.image.reference.contains('@');
+        let missing = fields.filter(|at| {
+            let path = below_spec(&at.0);
+            !has_digest(path) && self.places(path).is_empty()
+        });
         let problem = |path: &At<Word>| {
             let parent = path.0.rsplit_once('.').map_or("spec", |(parent, _)| parent);
             self.problem(
@@ -311,7 +391,7 @@ impl Check<'_> {
         let mut found = Vec::new();
         for path in fields {
             let field = path.0.rsplit('.').next().unwrap_or_default();
-            for place in self.document.get("spec").map(|spec| places(spec, below_spec(&path.0))).unwrap_or_default() {
+            for place in self.places(below_spec(&path.0)) {
                 let message = format!("the job sets `{}`, which is not expected", path.0);
                 let problem = Problem::new(&UNEXPECTED, place, message).and(path.span, "the expectation");
                 found.push(problem.hint(format!("remove `{field}`")));
@@ -327,13 +407,14 @@ fn below_spec(path: &str) -> &str {
 }
 
 /// The places of the keys at a path below a node. If a node on the path is a list, the path continues in each of its
-/// items.
-fn places(node: &Node, path: &str) -> Vec<Span> {
+/// items. With `is_short`, a value in the place of the last map sets the field.
+fn places(node: &Node, path: &str, is_short: bool) -> Vec<Span> {
     if !node.items().is_empty() {
-        return node.items().iter().flat_map(|item| places(item, path)).collect();
+        return node.items().iter().flat_map(|item| places(item, path, is_short)).collect();
     }
     match path.split_once('.') {
-        Some((first, rest)) => node.get(first).map(|below| places(below, rest)).unwrap_or_default(),
+        Some((first, rest)) => node.get(first).map(|below| places(below, rest, is_short)).unwrap_or_default(),
+        None if is_short && matches!(node.kind, Kind::Scalar { .. }) => vec![node.span],
         None => node.entry(path).map(|entry| entry.key_span).into_iter().collect(),
     }
 }

@@ -159,6 +159,8 @@ pub struct Place<'a> {
     /// The path of the map that contains the field.
     pub parent: &'a str,
     pub key: &'static str,
+    /// Whether a value in the place of the map sets this field, as `launcher: torchrun` sets `launcher.kind`.
+    pub is_short: bool,
 }
 
 /// A type of value that a field can have.
@@ -176,10 +178,17 @@ pub trait Field: Sized {
 /// [`Field::fields`] of the type of a field.
 pub type FieldsBelow = fn(&str, usize, &mut dyn FnMut(&Place<'_>));
 
-/// Calls `each` with every field of a map, and then with the fields below these fields.
-pub fn walk_fields(fields: &[(&'static str, FieldsBelow)], path: &str, depth: usize, each: &mut dyn FnMut(&Place<'_>)) {
+/// Calls `each` with every field of a map, and then with the fields below these fields. `short` is the field that a value in the
+/// place of the map sets.
+pub fn walk_fields(
+    fields: &[(&'static str, FieldsBelow)],
+    short: Option<&str>,
+    path: &str,
+    depth: usize,
+    each: &mut dyn FnMut(&Place<'_>),
+) {
     for (key, _) in fields {
-        each(&Place { depth, parent: path, key });
+        each(&Place { depth, parent: path, key, is_short: short == Some(*key) });
     }
     if depth < DEEPEST {
         for (key, below) in fields {

@@ -72,6 +72,18 @@ impl Report {
     }
 }
 
+/// The variables by which torchrun and JAX get the number of ranks and their rendezvous.
+fn launch_variables(plan: &Plan) -> Option<String> {
+    let (start, of_pod) = match plan.spec.launcher.kind {
+        LauncherKind::Torchrun => ("PET_", "PET_NODE_RANK, the index of the pod"),
+        LauncherKind::Jax => ("JAX_", "JAX_PROCESS_ID, the rank"),
+        _ => return None,
+    };
+    let own = plan.env.iter().filter(|(name, _)| name.starts_with(start));
+    let own: Vec<String> = own.map(|(name, value)| format!("{name}={value}")).collect();
+    Some(format!("variables of the launcher: {}, and {of_pod}", own.join(", ")))
+}
+
 /// The program that starts the ranks, as a phrase.
 fn launcher(plan: &Plan) -> String {
     let launcher = &plan.spec.launcher;
@@ -475,6 +487,7 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object], pods: u32) 
         });
         notes.extend(failures(plan));
     }
+    notes.extend(launch_variables(plan));
     notes.extend(spec.groups.iter().flat_map(|group| &group.claims).map(
         |ResourceClaim { name, source }| match source {
             ClaimSource::Existing(claim) => format!("DRA: all workers share the ResourceClaim {claim} ({name})"),

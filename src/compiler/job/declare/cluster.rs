@@ -13,7 +13,7 @@ shape! {
     Placement {
         /// Labels a node must have.
         "nodeSelector" node_selector: Table<LabelKey, LabelValue>, example json!({"pool": "a100"});
-        /// Taints that the pods tolerate, as in Kubernetes.
+        /// Taints that the pods tolerate, as in Kubernetes. For the taints `node.kubernetes.io/not-ready` and `node.kubernetes.io/unreachable` of a node that has failed, khorovod adds `tolerationSeconds: 30` to the launcher pod and, with `launcher.runsIn: firstWorker`, to each worker, unless an entry tolerates the taint: after that time Kubernetes evicts the pod, and starts another one. Other workers and other targets have the default of Kubernetes, 300 seconds.
         "tolerations" tolerations: Vec<At<Toleration>>, example json!([{"key": "nvidia.com/gpu", "operator": "Exists"}]);
         /// A Kubernetes affinity, for all pods of the job.
         "affinity" affinity: Affinity;
@@ -25,7 +25,7 @@ shape! {
         "spread" spread: LabelKey, default "kubernetes.io/hostname";
         /// Instead of spreading, pack the workers into one domain of this node label, if possible.
         "pack" pack: LabelKey, example "topology.kubernetes.io/rack";
-        /// How close together the workers run: in one rack, one block, or one domain of another level. A level is a node label, or one of the words `host`, `nvlink`, `rack`, `block`, `zone` and `region`. khorovod passes it to Kueue, to Volcano or to the PodGroup of Kubernetes, or else sets an affinity of the pods.
+        /// How close together the workers run: in one rack, one block, or one domain of another level. A level is the label of nodes, such as `cloud.example.com/rack`, or a word for one: `host` is `kubernetes.io/hostname`, `nvlink` is `nvidia.com/gpu.clique`, and `rack`, `block`, `zone` and `region` are `topology.kubernetes.io/rack` and so on. Kubernetes itself sets only those of `host`, `zone` and `region`. khorovod passes it to Kueue, to Volcano or to the PodGroup of Kubernetes, or else sets an affinity of the pods.
         "topology" topology: Topology, example json!({"required": "rack"});
         /// Whether the pods use the network of their node. Needs the Pod Security level `privileged`.
         "hostNetwork" host_network: bool, default false;
@@ -33,10 +33,10 @@ shape! {
 }
 
 shape! {
-    /// How close together the workers run. A level is a node label, or one of these words: `host` (`kubernetes.io/hostname`), `nvlink` (`nvidia.com/gpu.clique`), `rack` and `block` (`topology.kubernetes.io/rack` and `/block`), `zone` and `region` (`topology.kubernetes.io/zone` and `/region`).
+    /// How close together the workers run. A level is the label of nodes, or one of these words: `host` (`kubernetes.io/hostname`), `nvlink` (`nvidia.com/gpu.clique`), `rack` and `block` (`topology.kubernetes.io/rack` and `/block`), `zone` and `region` (`topology.kubernetes.io/zone` and `/region`).
     Topology {
-        /// All workers run in one domain of this level, or do not start.
-        "required" required: LabelKey, example "rack";
+        /// All workers run in one domain of this level, or do not start: `rack`, or a label of your nodes such as `cloud.example.com/rack`.
+        "required" required: LabelKey, example "rack", example "cloud.example.com/rack";
         /// All workers run in one domain of this level, if possible.
         "preferred" preferred: LabelKey, example "block";
         /// Slices of workers, each of which runs in one domain. Only with `scheduling.localQueue` or the target `volcano`.
@@ -149,7 +149,7 @@ shape! {
         "gang" gang: Gang, default "none";
         /// The queue of Volcano. Only with `gang: volcano` or the target `volcano`. Default: the queue `default` of Volcano.
         "volcanoQueue" volcano_queue: ObjectName, example "vision";
-        /// The LocalQueue of Kueue, in the namespace of the job. The rendered Job has the label of the queue and no `suspend: true`: Kueue's webhook suspends it when you apply it, and Kueue starts it when there is room. Default: Kueue does not manage the job.
+        /// The LocalQueue of Kueue, in the namespace of the job. The rendered Job has the label of the queue and no `suspend: true`: Kueue's webhook suspends it when you apply it, and Kueue starts it when there is room. With `workers.elastic` only under torchrun: Kueue 0.18 or newer then admits a changed number of workers. Default: Kueue does not manage the job.
         "localQueue" local_queue: ObjectName, example "team-a";
         /// The WorkloadPriorityClass of Kueue: the queue admits jobs of a higher class first, and may preempt others for them. Only with `localQueue`. Default: the priority of `placement.priorityClassName`.
         "workloadPriorityClassName" workload_priority_class_name: ObjectName, example "high";
@@ -179,7 +179,7 @@ shape! {
         "deadline" deadline: Period, example "24h";
         /// How long an attempt waits until the launcher reaches all workers or, in an elastic job, `minReplicas` workers. If it does not reach them in this time, the run fails, whatever `retries` is, and names the missing workers.
         "startTimeout" start_timeout: Period, default "30m", example "2h";
-        /// How often the training is started again after attempts that failed in a row. Lost, evicted and preempted workers do not count, unless the attempt ran for less than a minute. An attempt that runs for `retriesResetAfter` sets the count to 0, so a training that fails every few hours never ends if there is no `deadline`. With elastic torchrun, this is also the limit for restarts of the ranks within each attempt.
+        /// How often the training is started again after attempts that failed in a row. With torchrun, jax and tensorflow, it starts again in the same pods. Lost, evicted and preempted workers do not count, unless the attempt ran for less than a minute. An attempt that runs for `retriesResetAfter` sets the count to 0, so a training that fails every few hours never ends if there is no `deadline`. With elastic torchrun, this is also the limit for restarts of the ranks within each attempt.
         "retries" retries: Int<0, 1000>, default 3, example 0;
         /// An attempt that ran this long resets the number of failed attempts. With `never`, all failed attempts of the run count.
         "retriesResetAfter" retries_reset_after: PeriodOrNever, default "1h", example "6h";
@@ -249,7 +249,7 @@ shape! {
         /// The Pod Security level that the namespace allows. This does not change the namespace. The pods get only the permissions that the spec needs, and never run as root unless `runAsUser` is 0. `nfs` and root need `baseline`; `hostPath`, `hostNetwork` and `rdma` need `privileged`.
         "podSecurityLevel" pod_security_level: PodSecurityLevel, default "restricted";
         /// The id of the user that the containers run as. On a shared disk (`nfs`, `hostPath`, `existingClaim`), set the id of the owner of the files, as `id -u` prints it. Under `openshift` the platform assigns it.
-        "runAsUser" run_as_user: Int<0, 2_147_483_647>, default 65_532;
+        "runAsUser" run_as_user: Int<0, 2_147_483_647>, default 65_532, example 1000;
         /// The id of the group that owns volumes. Kubernetes may give the files of a volume to this group, but not those of `hostPath` and `nfs`. Default: `runAsUser`.
         "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65532;
         /// Whether a NetworkPolicy blocks traffic from other pods to the pods of the job. `observability.metrics` opens its port.

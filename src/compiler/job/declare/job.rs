@@ -183,7 +183,9 @@ impl Field for Image {
     }
 
     fn fields(path: &str, depth: usize, each: &mut dyn FnMut(&Place<'_>)) {
-        ImageParts::fields(path, depth, each);
+        ImageParts::fields(path, depth, &mut |field| {
+            each(&Place { is_short: field.parent == path && field.key == "name", ..*field });
+        });
     }
 }
 

@@ -30,7 +30,7 @@ shape! {
         "memory" memory: Quantity, default "2Gi", example "4Gi";
         /// The image of the launcher pod. Only with `runsIn: ownPod`. Default: that of the job.
         "image" image: ImageName, example "ghcr.io/acme/launcher:1.0";
-        /// How long the workers wait while no launcher runs, for example because its node is lost. After this time, the workers release their GPUs and CPUs. Not with torchrun, jax and tensorflow, `lifecycle.keepWorkers` and `security.apiAccess: false`.
+        /// How long the workers wait while no launcher runs, for example because its node is lost. After this time, the workers release their GPUs and CPUs. With torchrun, jax and tensorflow, the pods wait for the first worker, at most `lifecycle.startTimeout`. Not with torchrun, jax and tensorflow, `lifecycle.keepWorkers` and `security.apiAccess: false`.
         "lostTimeout" lost_timeout: Period, default "15m", example "1h";
     }
     or a text for "kind" as kind: LauncherKind;
@@ -41,7 +41,7 @@ choice! {
     LauncherKind -> spec::LauncherKind {
         "mpirun" => spec::LauncherKind::Mpirun, "The launcher of MPI.";
         "horovodrun" => spec::LauncherKind::Horovodrun, "The launcher of Horovod, static or elastic.";
-        "torchrun" => spec::LauncherKind::Torchrun, "The launcher of PyTorch, which needs no ssh.";
+        "torchrun" => spec::LauncherKind::Torchrun, "The launcher of PyTorch, which needs no ssh. It reads its options from variables that khorovod sets: `PET_NNODES`, `PET_NPROC_PER_NODE`, `PET_NODE_RANK` (the index of the pod), `PET_MAX_RESTARTS`, `PET_TEE`, `PET_RDZV_CONF`, and `PET_MASTER_ADDR` and `PET_MASTER_PORT` or, with `elastic`, `PET_RDZV_BACKEND`, `PET_RDZV_ENDPOINT` and `PET_RDZV_ID`. `khorovod plan` prints their values.";
         "deepspeed" => spec::LauncherKind::Deepspeed, "The launcher of DeepSpeed.";
         "jax" => spec::LauncherKind::Jax, "Processes of JAX, which `jax.distributed.initialize()` connects. Needs no ssh.";
         "tensorflow" => spec::LauncherKind::Tensorflow, "Processes of TensorFlow with `TF_CONFIG`, for `MultiWorkerMirroredStrategy`. Needs no ssh.";
@@ -52,8 +52,8 @@ choice! {
 choice! {
     /// The pod that the launcher runs in.
     LauncherPod -> spec::LauncherPod {
-        "ownPod" => spec::LauncherPod::Own, "A pod of its own. A Job runs the launcher and a StatefulSet the workers, which the launcher scales.";
-        "firstWorker" => spec::LauncherPod::FirstWorker, "The first worker. One Indexed Job runs all workers, so the launcher needs no permission to scale them.";
+        "ownPod" => spec::LauncherPod::Own, "A pod of its own. A Job runs the launcher and a StatefulSet the workers, which the launcher scales. If the node of a worker fails, the ranks run again after about 15 seconds with one of the `spares`, and after about 30 seconds without one.";
+        "firstWorker" => spec::LauncherPod::FirstWorker, "The first worker. One Indexed Job runs all workers, so the launcher needs no permission to scale them. If a node fails, Kubernetes replaces its pod after about 80 seconds. Meanwhile the others wait in their pods, and elastic torchrun trains on them. There are no spares.";
     }
 }
 

@@ -120,7 +120,8 @@ macro_rules! shape {
             fn fields(path: &str, depth: usize, each: &mut dyn FnMut(&$crate::job::read::Place<'_>)) {
                 let fields: &[(&str, $crate::job::read::FieldsBelow)] =
                     &[$(($key, <$type as $crate::job::read::Field>::fields)),+];
-                $crate::job::read::walk_fields(fields, path, depth, each);
+                let short: Option<&str> = [$($short)?].into_iter().next();
+                $crate::job::read::walk_fields(fields, short, path, depth, each);
             }
         }
     };

@@ -16,7 +16,7 @@ macro_rules! with_worker_fields {
     ($callback:ident $($head:tt)*) => {
         $callback! {
             { $($head)* }
-            /// The number of additional workers, which are ready but run no ranks until another worker is lost. Each group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow, and not with `elastic`.
+            /// The number of additional workers, which are ready but run no ranks until another worker is lost. Without one, another pod replaces a lost worker: see `launcher.runsIn`. Each group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow, and not with `elastic`.
             "spares" spares: Int<0, MAX_WORKERS>, default 0, example 1;
             /// GPUs per worker. 0 trains on CPUs.
             "gpus" gpus: Int<0, 64>, default 0, example 8;
@@ -89,7 +89,7 @@ with_worker_fields! {
     Workers {
         /// The number of workers, which are the nodes of `torchrun --nnodes` and of Slurm; with `elastic`, the number at the start. A changed number starts a new run.
         "replicas" replicas: Int<1, MAX_WORKERS>, example 4;
-        /// The number of workers may change during the run. Only with `launcher: horovodrun` or `torchrun`, and not with `groups` and `spares`. The run continues without lost workers. khorovod does not change the number itself, but you can. With horovodrun: `kubectl scale statefulset JOB-RUN-worker --replicas 6`. With torchrun, until you apply the spec again: `kubectl patch job JOB-RUN -p '{"spec": {"completions": 6, "parallelism": 6}}'`.
+        /// The number of workers may change during the run. Only with `launcher: horovodrun` or `torchrun`, and not with `groups` and `spares`. The run continues without lost workers. khorovod does not change the number itself, but you can. Not with `horovodrun` in a queue of Kueue or in a gang; with torchrun, Kueue admits more workers when the quota has room (0.18 or newer), but not with `placement.topology`, under which the number must stay as it is. With horovodrun: `kubectl scale statefulset JOB-RUN-worker --replicas 6`. With torchrun, until you apply the spec again: `kubectl patch job JOB-RUN -p '{"spec": {"completions": 6, "parallelism": 6}}'`.
         "elastic" elastic: Elastic, example json!({"minReplicas": 2, "maxReplicas": 8});
         /// Multi-node NVLink: all workers join a ComputeDomain of NVIDIA's DRA driver, and each gets IMEX channels. Kubernetes 1.34 or newer. Add `placement: {topology: {required: nvlink}}`, so that all workers run on nodes of one NVLink domain.
         "computeDomain" compute_domain: ComputeDomain, example "Single";

@@ -1,5 +1,6 @@
 //! Reports of values that cannot be read: of the wrong type, empty, misspelt or missing.
 
+use core::net::IpAddr;
 use std::fmt;
 
 use serde_json::Value as Json;
@@ -351,6 +352,21 @@ impl<'n> Reader<'n, '_> {
                 problem.hint(format!(
                     "write only the number, such as `gpus: {count}`; choose the type with `placement.nodeSelector`"
                 ))
+            }
+            // A peer of a NetworkPolicy: `egressTo[0]`, `metrics.from[0]`.
+            Kind::Scalar { text, .. }
+                if expected.is_map() && ["egressTo", "from"].iter().any(|list| path.contains(&format!(".{list}["))) =>
+            {
+                let cidr = match (text.parse::<IpAddr>(), text.split_once('/')) {
+                    (Ok(IpAddr::V4(_)), _) => format!("{text}/32"),
+                    (Ok(IpAddr::V6(_)), _) => format!("\"{text}/128\""),
+                    (_, Some((address, _))) if address.parse::<IpAddr>().is_ok() => quoted(text),
+                    _ => {
+                        let hint = "list addresses, as in `{ipBlock: {cidr: 10.1.2.3/32}}`; a NetworkPolicy cannot contain host names";
+                        return problem.hint(hint);
+                    }
+                };
+                problem.hint(format!("write `{{ipBlock: {{cidr: {cidr}}}}}`"))
             }
             Kind::Scalar { text, .. } if path.ends_with("runAsUser") && text == "root" => {
                 problem.hint("write the id of the user: root is `0`, with `podSecurityLevel: baseline`")

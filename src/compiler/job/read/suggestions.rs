@@ -191,6 +191,9 @@ impl FieldIndex {
             return Some(format!("write `launcher: {name}`"));
         }
         let hint = match name {
+            "op" | "path" | "value" | "from" if path.contains("patches[") => {
+                "a JSON patch is not supported: write the changed fields as in a manifest, such as `patch: {spec: {backoffLimit: 3}}`"
+            }
             "kind" | "name" if path.contains("patches[") => "it belongs in `target`: `{target: {kind: Pod}, patch: …}`",
             "apiVersion" | "kind" | "metadata" | "spec" if path != "the document" => {
                 "it belongs at the top of the document: write it in the first column"
@@ -292,6 +295,10 @@ pub fn in_full(path: &str, text: &str) -> Option<(String, Option<String>)> {
         "metadata" => one("metadata", "name"),
         "workers" if text.parse::<u32>().is_ok() => one("workers", "replicas"),
         "workers" => return Some((format!("write `{}`", one("workers", "replicas")), None)),
+        "egress" if ["block", "closed", "deny", "denied", "none", "nothing"].contains(&text.to_ascii_lowercase().as_str()) => {
+            let hint = "for connections only to the job's own pods, DNS and `egressTo`, write `listed`; for no limit, `open`";
+            return Some((hint.to_owned(), None));
+        }
         "claim" if Quantity::parse(text).is_some() => one("claim", "size"),
         "claim" => {
             let field = format!("existingClaim: {value}");

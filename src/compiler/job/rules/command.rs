@@ -63,7 +63,9 @@ codes! {
     /// mpirun starts another program. Write options only.
     Error PROGRAM_IN_ARGS = "program-in-args";
 
-    /// A command of a Slurm cluster, which pods do not have
+    /// A command that does not work in pods
+    ///
+    /// `sudo` fails, because a process in a pod cannot get more privileges. Install programs when you build the image.
     ///
     /// Environment modules (`module load`, `ml`) and the commands of Slurm, such as `srun` and `sbatch`, exist on the nodes of a
     /// Slurm cluster, and rarely in an image. In a pod such a line fails. Put the software into the image. For
@@ -193,6 +195,7 @@ fn foreign_command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         return;
     };
     let is_shell = case.spec.launcher.kind == LauncherKind::Shell;
+    let is_root = case.spec.security.run_as_user == Some(0);
     let found = shell::commands(script).into_iter().find_map(|words| {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let words = words.get(shell::words_before_program(&words)..)?;
@@ -201,6 +204,7 @@ fn foreign_command(case: &Case<'_>, problems: &mut Vec<Problem>) {
             ("ml", Some(_)) | ("sbatch" | "salloc" | "scontrol" | "squeue" | "scancel" | "sacct", _) => true,
             // With other launchers, `launcher_twice` reports it.
             ("srun", _) => is_shell,
+            ("sudo", _) => !is_root,
             _ => false,
         };
         is_foreign.then(|| words[..words.len().min(2)].join(" "))
@@ -211,6 +215,11 @@ fn foreign_command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let start = node.span.start + at;
         Span { start, end: start + found.len(), ..node.span }
     });
+    if found.starts_with("sudo") {
+        let message = "`sudo` fails in pods, whose processes cannot get more privileges";
+        let hint = "remove `sudo`; install programs when you build the image";
+        return problems.push(Problem::new(&FOREIGN_COMMAND, span, message).hint(hint));
+    }
     let hint = match found.starts_with('m') {
         true => "remove it, and put the software into the image; for Slurm, write `slurm: {modules: [NAME]}`",
         false => "remove it; lines that only Slurm needs belong in `slurm.setup`",

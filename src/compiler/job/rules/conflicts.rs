@@ -431,6 +431,15 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             "a training that the launcher starts: in an interactive launcher, you start it yourself",
         ),
         row(
+            key(field!(case.lifecycle.stall)),
+            "lifecycle.stall",
+            match (&spec.lifecycle.stall, spec.lifecycle.deadline) {
+                (Some(stall), Some(deadline)) => stall.timeout < deadline,
+                _ => true,
+            },
+            "a `deadline` that is longer than its `timeout`: the deadline ends the run first",
+        ),
+        row(
             key(field!(case.observability.progress)),
             "observability.progress",
             !spec.launcher.interactive,
@@ -497,12 +506,19 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
     let kind = field!(case.launcher.kind).map(|at| at.span);
     let why = given.or_else(|| queued.iter().find_map(|(_, span)| *span)).or(kind);
     let per_worker = case.storage().find_map(|at| at.per_worker.as_ref());
+    let no_spares = match spec.launcher.kind {
+        LauncherKind::Torchrun => {
+            "Kubernetes replaces a lost worker about 80 seconds after its node has failed; with `workers.elastic`, torchrun \
+             trains on the others meanwhile"
+        }
+        _ => "Kubernetes replaces a lost worker about 80 seconds after its node has failed, and the others wait for it",
+    };
     let rows = [
         ("`workers.groups` needs", key(workers.groups.as_ref()), "the workers of an Indexed Job are all equal"),
         (
             "`workers.spares` needs",
             spares(case).filter(|_| workers.groups.is_none() && workers.elastic.is_none()),
-            "all pods of an Indexed Job run ranks, and Kubernetes replaces a lost one",
+            no_spares,
         ),
         ("storage with `perWorker` needs", key(per_worker), "an Indexed Job creates no claims"),
         (
@@ -527,7 +543,7 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
         ),
     ];
     let row = |(what, at, reason): (&str, Option<Span>, &str)| {
-        let way_out = if has_agents { "remove it, or use another launcher" } else { "remove one of the two" };
+        let way_out = if has_agents { "remove it, or use mpirun, horovodrun, deepspeed or shell" } else { "remove one of the two" };
         conflict(
             &WRONG_LAUNCHER_POD,
             at,

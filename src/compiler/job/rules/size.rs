@@ -33,6 +33,12 @@ codes! {
     /// with little memory kills. Leave the field out to request nothing on purpose.
     Error ZERO_RESOURCE = "zero-resource";
 
+    /// A few thousandths of a processor
+    ///
+    /// `cpu: 32m` is 32 thousandths of a processor, and `cpu: 32` is 32 processors. A process on so small a share would take minutes to
+    /// start, and keep the GPUs of its worker waiting.
+    Warning FEW_CPUS = "few-cpus";
+
     /// More processors than a node has
     ///
     /// `cpu` counts processors. `64G` is 64 thousand million processors, and `64000` is not `64000m`, which is 64
@@ -53,6 +59,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     for part in ["workers", "launcher", "storage", "collective"] {
         case.document.get("spec").and_then(|body| body.get(part)).iter().for_each(|part| few_bytes(part, problems));
     }
+    few_cpus(case, problems);
     let code = case.document.get("spec").and_then(|body| body.get("code")).map_or(0, size);
     let rest = size(case.document).saturating_sub(code);
     if rest > MAX_SPEC {
@@ -116,6 +123,24 @@ fn zero(name: &str, value: &Node) -> Option<Problem> {
         Problem::new(&ZERO_RESOURCE, value.span, format!("`{name}` is 0, which Kubernetes reads as no limit"));
     let example = if name == "cpu" { "4" } else { "64Gi" };
     Some(problem.hint(format!("write `{name}: {example}`, or remove `{name}`")))
+}
+
+/// The CPUs below which a worker with GPUs cannot work, in thousandths.
+const LEAST_CPUS: i128 = 100;
+
+/// Reports workers with GPUs and almost no CPU.
+fn few_cpus(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let Some(workers) = case.body.workers.as_ref().filter(|_| case.could_read(&["workers"])) else { return };
+    let beside = workers.cpu.as_ref();
+    let own = case.groups().filter_map(|group| group.cpu.as_ref());
+    for at in beside.into_iter().chain(own).filter(|at| (1..LEAST_CPUS).contains(&at.milli())) {
+        if case.spec.groups.iter().any(|group| group.gpus > 0) {
+            let message = format!("`cpu` is {} thousandths of a processor, for a worker with GPUs", at.milli());
+            let number = at.milli();
+            let hint = format!("for {number} processors write `cpu: \"{number}\"`");
+            problems.push(Problem::new(&FEW_CPUS, at.span, message).hint(hint));
+        }
+    }
 }
 
 /// The maximum number of CPUs that a field may request. No node has more.

@@ -17,6 +17,10 @@ pub fn check(patch: &Node, kind: &str) -> Vec<Problem> {
         Some(of) => search.fields(patch, of),
         None => search.templates(patch),
     }
+    if let Some(entry) = patch.entry("status") {
+        let message = "`status` has no effect in a patch: only controllers write it";
+        search.problems.push(Problem::new(&UNKNOWN_PATCH_FIELD, entry.key_span, message).hint("remove it"));
+    }
     search.problems
 }
 

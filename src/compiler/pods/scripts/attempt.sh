@@ -64,7 +64,8 @@ start_watcher() {
 }
 
 # Ends the pause of `attempt`. bash reports no process that SIGPIPE ended.
-wake_attempt() { kill -PIPE "$(<"$generated/pause")" 2>/dev/null; }
+# The file of the pause exists after the first one.
+wake_attempt() { [[ ! -s $generated/pause ]] || kill -PIPE "$(<"$generated/pause")" 2>/dev/null; }
 
 # Ends the run if it is superseded or past its deadline.
 check_limits() {
