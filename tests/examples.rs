@@ -47,6 +47,22 @@ fn compared_with(new: &Path) -> (bool, String) {
     (output.status.success(), String::from_utf8(output.stdout).unwrap())
 }
 
+/// The stage `cluster` of the tests runs each example as `tests/cluster/examples.toml` defines, and needs a cluster to find a
+/// missing entry.
+#[test]
+fn the_cluster_stage_has_an_entry_for_each_example() {
+    let table = fs::read_to_string(path("tests/cluster/examples.toml")).unwrap();
+    let entries = table.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+    let mut entries: Vec<&str> = entries.map(|name| name.split('.').next().unwrap_or(name)).collect();
+    entries.sort_unstable();
+    entries.dedup();
+    let folders = fs::read_dir(path("examples")).unwrap().map(|entry| entry.unwrap());
+    let folders = folders.filter(|entry| entry.path().join("job.yaml").exists());
+    let mut folders: Vec<String> = folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    folders.sort_unstable();
+    assert_eq!(entries, folders);
+}
+
 #[cfg(unix)]
 #[test]
 fn the_script_that_compares_binaries_finds_each_difference() {

@@ -6,7 +6,7 @@
 #[path = "common/values.rs"]
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -69,7 +69,7 @@ fn first_sentence(text: &str) -> String {
 }
 
 /// The length up to which the meaning of a field is printed.
-const MOST: usize = 320;
+const MOST: usize = 600;
 
 /// The meaning of a field, its limits (`Only with …`, `Not with …`, `Needs …`), and whether a part of the text is left out.
 fn meaning(text: &str) -> (String, Vec<&str>, bool) {
@@ -318,6 +318,28 @@ fn commands(page: &mut String) {
     }
 }
 
+/// The variables of torchrun and the time of tolerations that khorovod adds to pods, which no field sets.
+fn added_to_pods() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for elastic in ["", ", elastic: {minReplicas: 2, maxReplicas: 4}"] {
+        let spec = format!(
+            "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {{name: mnist}}\nspec:\n  image: acme/mnist:1\n  \
+             command: [python, train.py]\n  launcher: torchrun\n  workers: {{replicas: 4{elastic}}}\n"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("job.yaml"), spec).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_khorovod"));
+        let output = command.env_clear().current_dir(folder.path()).args(["render", "job.yaml"]).output().unwrap();
+        let objects = String::from_utf8(output.stdout).unwrap();
+        let words = objects.split(|c: char| !c.is_ascii_uppercase() && c != '_');
+        found.extend(words.filter(|word| word.starts_with("PET_")).map(|word| format!("`{word}`")));
+        let times = objects.lines().filter(|line| line.contains("tolerationSeconds: "));
+        found.extend(times.map(|line| format!("`{}`", line.trim())));
+    }
+    assert!(found.len() > 8, "{found:?}");
+    found
+}
+
 #[test]
 fn the_page_has_everything() {
     let mut page = String::from(
@@ -358,6 +380,9 @@ fn the_page_has_everything() {
             code.severity.word(),
             code.title().trim()
         );
+    }
+    for added in added_to_pods() {
+        assert!(page.contains(&added), "the page does not have {added}");
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/surface.md");
     if std::env::var_os("KHOROVOD_BLESS").is_some() {

@@ -61,14 +61,14 @@ pub struct Settings {
     /// later files override earlier ones)
     #[arg(long = "overlay", value_name = "FILE")]
     pub overlays: Vec<PathBuf>,
-    /// Set one field, by its path below spec or from metadata, for example workers.gpus=4 (repeatable;
-    /// overrides overlays)
+    /// Set one field, by its path below spec or from metadata, for example workers.gpus=4. The value is YAML: null
+    /// removes the field. storage[0] is an item of a list, and `\.` a dot in a name (repeatable; overrides overlays)
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
     /// The namespace of the jobs. Default: metadata.namespace of each job
     #[arg(short, long, value_name = "NAME")]
     pub namespace: Option<String>,
-    /// The Kubernetes version of the cluster, such as 1.34
+    /// The Kubernetes version of the cluster, such as 1.34. An object that needs a newer one is an error
     #[arg(long, value_name = "VERSION", default_value_t)]
     pub kube_version: KubeVersion,
     /// The target: plain objects, or the input of an operator or another scheduler. Default: plain

@@ -80,6 +80,7 @@ fn unknown_commands_get_a_tip() {
         (&["plan", "--format", "json"], "use `-o`"),
         (&["init", "--horovod"], "`khorovod init --help` lists the examples"),
         (&["import", "yaml", "pods.yaml"], "tip: for other YAML, start with `khorovod init`"),
+        (&["render", "-R", "jobs"], "tip: name the files of a folder: `khorovod render jobs/*.yaml`"),
         (&["render", "--gpus", "4"], "tip: to set a field of the spec, use for example `--set workers.gpus=4`"),
     ] {
         let (code, _, err) = run(khorovod(place.path()).args(words));

@@ -150,7 +150,8 @@ fn check_bounds(name: &str, bounds: &At<Bounds>) -> Option<Problem> {
             Some(problem(bounds.span, message).hint(format!("write `{name}: {{max: 64}}`, or remove `{name}`")))
         }
         (None, Some(min), Some(max)) if min.0 > max.0 => {
-            let message = format!("`min` ({}) of `expect.{name}` is above `max` ({}), so no job meets it", min.0, max.0);
+            let message =
+                format!("`min` ({}) of `expect.{name}` is above `max` ({}), so no job meets it", min.0, max.0);
             Some(problem(min.span, message).and(max.span, "the largest number").hint("swap the two"))
         }
         _ => None,
@@ -353,7 +354,8 @@ impl Check<'_> {
         let wrong = wrong.filter(|(_, image)| !matches_any(image, allowed));
         let problem = |(path, image): (&str, &String)| {
             let message = format!("the image is `{image}`, and {} is expected", list(allowed));
-            let is_below = |folder: &str| image.strip_prefix(folder).is_some_and(|rest| rest.starts_with(['/', ':', '@']));
+            let is_below =
+                |folder: &str| image.strip_prefix(folder).is_some_and(|rest| rest.starts_with(['/', ':', '@']));
             let hint = match allowed.iter().find(|pattern| is_below(pattern.0.trim_end_matches('/'))) {
                 Some(folder) => format!(
                     "use an image that the expectation allows; a pattern is the whole name, so `{0}/*` allows every image below \

@@ -402,6 +402,20 @@ fn scripts_without_comments_mean_the_same() {
     }
 }
 
+/// A watcher may end before the first pause, which writes the file that `wake_attempt` reads.
+#[test]
+fn a_watcher_that_ends_early_prints_nothing() {
+    let files = files(&plans()[0]);
+    let attempt = files.iter().find(|file| file.name == "attempt.sh").expect("attempt.sh");
+    let function = attempt.text.lines().find(|line| line.starts_with("wake_attempt() {")).expect("wake_attempt");
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!(
+        "{function}\ngenerated=$1\nwake_attempt\nsleep 60 & echo $! >\"$1/pause\"\nwake_attempt\nwait $!\n((($? == 141)))"
+    );
+    let output = Command::new("bash").args(["-c", &script, "bash"]).arg(folder.path()).output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+}
+
 #[test]
 fn scripts_change_only_with_the_revision() {
     use sha2::{Digest, Sha256};

@@ -155,7 +155,7 @@ shape! {
         "workloadPriorityClassName" workload_priority_class_name: ObjectName, example "high";
         /// Whether Kueue may start the job with fewer workers if the quota has no room for all, but for `workers.elastic.minReplicas`. Kueue then allows no other number until the job ends, and refuses a change of this field in a run: change `runTag` with it. Only with `localQueue`, and with `minReplicas` below `replicas`.
         "partialAdmission" partial_admission: bool, default false;
-        /// Whether the job starts suspended. If you set it while the job runs, its pods end.
+        /// Whether the job starts suspended, until you apply it with false. If you set it while the job runs, its pods end.
         "suspend" suspend: bool, default false;
         /// The name of the scheduler. Default: the scheduler of the gang, else that of the cluster.
         "schedulerName" scheduler_name: ObjectName, example "my-scheduler";

@@ -572,6 +572,8 @@ fn meant_text(text: &str, form: &TextForm) -> Option<String> {
         "cpus" => "cpu",
         _ => "",
     };
+    // A slice of MIG without its domain.
+    let slice = lower.strip_prefix("mig-").map(|_| format!("nvidia.com/{lower}")).unwrap_or_default();
     let without_scheme = text.split_once("://").map_or("", |(_, rest)| rest);
     // The points in a path do not separate words.
     let path = text.contains('/');
@@ -594,11 +596,12 @@ fn meant_text(text: &str, form: &TextForm) -> Option<String> {
         text.rsplit('/').next().filter(|_| !text.contains(":/")).unwrap_or_default().to_owned(),
         text.split_once(":/").map_or("", |(server, _)| server).to_owned(),
         resource.to_owned(),
+        slice,
         // The last two candidates are only for a text that starts with a digit, because some names must not start with one.
         format!("job-{}", dash.trim_matches('-')),
         format!("_{text}"),
     ]
     .into_iter()
-    .take(if text.starts_with(|c: char| c.is_ascii_digit()) { 18 } else { 16 })
+    .take(if text.starts_with(|c: char| c.is_ascii_digit()) { 19 } else { 17 })
     .find(|candidate| candidate != text && !candidate.is_empty() && form.accepts(candidate))
 }

@@ -41,7 +41,7 @@ choice! {
     LauncherKind -> spec::LauncherKind {
         "mpirun" => spec::LauncherKind::Mpirun, "The launcher of MPI.";
         "horovodrun" => spec::LauncherKind::Horovodrun, "The launcher of Horovod, static or elastic.";
-        "torchrun" => spec::LauncherKind::Torchrun, "The launcher of PyTorch, which needs no ssh. It reads its options from variables that khorovod sets: `PET_NNODES`, `PET_NPROC_PER_NODE`, `PET_NODE_RANK` (the index of the pod), `PET_MAX_RESTARTS`, `PET_TEE`, `PET_RDZV_CONF`, and `PET_MASTER_ADDR` and `PET_MASTER_PORT` or, with `elastic`, `PET_RDZV_BACKEND`, `PET_RDZV_ENDPOINT` and `PET_RDZV_ID`. `khorovod plan` prints their values.";
+        "torchrun" => spec::LauncherKind::Torchrun, "The launcher of PyTorch, which needs no ssh. It reads its options from variables that khorovod sets: `PET_NNODES`, `PET_NPROC_PER_NODE`, `PET_NODE_RANK` (the index of the pod), `PET_MAX_RESTARTS`, `PET_TEE`, `PET_RDZV_CONF`, and `PET_MASTER_ADDR` and `PET_MASTER_PORT` or, with `elastic`, `PET_RDZV_BACKEND`, `PET_RDZV_ENDPOINT` and `PET_RDZV_ID`; with `hostNetwork` also `PET_LOCAL_ADDR`. `khorovod plan` prints their values.";
         "deepspeed" => spec::LauncherKind::Deepspeed, "The launcher of DeepSpeed.";
         "jax" => spec::LauncherKind::Jax, "Processes of JAX, which `jax.distributed.initialize()` connects. Needs no ssh.";
         "tensorflow" => spec::LauncherKind::Tensorflow, "Processes of TensorFlow with `TF_CONFIG`, for `MultiWorkerMirroredStrategy`. Needs no ssh.";

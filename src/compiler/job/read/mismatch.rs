@@ -111,6 +111,12 @@ fn rewrite_scalar(text: &str, scalar: Scalar<'_>, expected: Expected) -> Option<
     }
 }
 
+/// The two numbers of a range such as `2:8` or `2-8`.
+fn range_of(text: &str) -> Option<(u32, u32)> {
+    let (min, max) = text.split_once([':', '-'])?;
+    Some((min.trim().parse().ok()?, max.trim().parse().ok()?))
+}
+
 /// Whether a text is a variable of a shell or a part of a template, which another program would replace.
 fn is_filled_later(text: &str) -> bool {
     let is_within = |open: &str, close: &str| text.starts_with(open) && text.ends_with(close);
@@ -147,7 +153,12 @@ impl<'n> Reader<'n, '_> {
                     _ => node.describe().to_owned(),
                 };
                 let problem = Problem::new(&WRONG_TYPE, node.span, format!("`{path}` takes {expected}, not {what}"));
-                match scalar.and_then(|scalar| rewrite_scalar(text, scalar, expected)) {
+                // A label such as `false` is possible, but hardly meant by `spread: false`.
+                let is_level = ["spread", "pack", "topology.required", "topology.preferred"]
+                    .iter()
+                    .any(|key| path.strip_prefix("spec.placement.") == Some(key));
+                let rewritten = scalar.filter(|scalar| !is_level || !matches!(scalar, Scalar::Bool(_)));
+                match rewritten.and_then(|scalar| rewrite_scalar(text, scalar, expected)) {
                     Some((hint, fix)) => {
                         let label = match expected.takes_text(text) {
                             true => format!("{what} without quotes"),
@@ -338,6 +349,17 @@ impl<'n> Reader<'n, '_> {
             Kind::List(_) if path.starts_with("spec.command[") || path.starts_with("spec.args[") => {
                 problem.hint("remove the inner brackets: the words of a command are one list")
             }
+            // `pullSecrets: [{name: regcred}]`, as in a pod.
+            Kind::Map(entries)
+                if expected.is_text()
+                    && entries.len() == 1
+                    && entries[0].key == "name"
+                    && entries[0].value.text().is_some_and(|name| expected.takes_text(name))
+                    && !["spec.command[", "spec.args["].iter().any(|list| path.starts_with(list)) =>
+            {
+                let name = entries[0].value.text().unwrap_or_default();
+                problem.hint(format!("write only the name: `{name}`")).fix(node.span, name)
+            }
             // `[python, -c, print: 1]`, which YAML reads as a map.
             Kind::Map(entries) if expected.is_text() && path.ends_with(']') && entries.len() == 1 => {
                 let entry = &entries[0];
@@ -367,6 +389,12 @@ impl<'n> Reader<'n, '_> {
                     }
                 };
                 problem.hint(format!("write `{{ipBlock: {{cidr: {cidr}}}}}`"))
+            }
+            // A range, as torchrun and Slurm take it: `2:8`, `2-8`.
+            Kind::Scalar { text, .. } if path == "spec.workers.replicas" && range_of(text).is_some() => {
+                let (min, max) = range_of(text).unwrap_or_default();
+                problem
+                    .hint(format!("write `replicas: {max}` and `elastic: {{minReplicas: {min}, maxReplicas: {max}}}`"))
             }
             Kind::Scalar { text, .. } if path.ends_with("runAsUser") && text == "root" => {
                 problem.hint("write the id of the user: root is `0`, with `podSecurityLevel: baseline`")

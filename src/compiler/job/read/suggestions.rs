@@ -295,8 +295,12 @@ pub fn in_full(path: &str, text: &str) -> Option<(String, Option<String>)> {
         "metadata" => one("metadata", "name"),
         "workers" if text.parse::<u32>().is_ok() => one("workers", "replicas"),
         "workers" => return Some((format!("write `{}`", one("workers", "replicas")), None)),
-        "egress" if ["block", "closed", "deny", "denied", "none", "nothing"].contains(&text.to_ascii_lowercase().as_str()) => {
-            let hint = "for connections only to the job's own pods, DNS and `egressTo`, write `listed`; for no limit, `open`";
+        "egress"
+            if ["block", "closed", "deny", "denied", "none", "nothing"]
+                .contains(&text.to_ascii_lowercase().as_str()) =>
+        {
+            let hint =
+                "for connections only to the job's own pods, DNS and `egressTo`, write `listed`; for no limit, `open`";
             return Some((hint.to_owned(), None));
         }
         "claim" if Quantity::parse(text).is_some() => one("claim", "size"),

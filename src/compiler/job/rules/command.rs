@@ -65,7 +65,8 @@ codes! {
 
     /// A command that does not work in pods
     ///
-    /// `sudo` fails, because a process in a pod cannot get more privileges. Install programs when you build the image.
+    /// `sudo` fails, because a process in a pod cannot get more privileges. Install programs when you build the image. `docker`
+    /// needs a daemon, which pods do not have. `conda activate` is a function of interactive shells.
     ///
     /// Environment modules (`module load`, `ml`) and the commands of Slurm, such as `srun` and `sbatch`, exist on the nodes of a
     /// Slurm cluster, and rarely in an image. In a pod such a line fails. Put the software into the image. For
@@ -114,7 +115,10 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports a command whose first word is an option or a Python script.
+/// Commands of a shell that are no programs.
+const BUILTINS: &[&str] = &[".", "alias", "cd", "eval", "exec", "export", "set", "source", "ulimit", "unset"];
+
+/// Reports a command whose first word is an option, a Python script, or a command of the shell.
 fn not_a_program(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(command) = case.document.get("spec").and_then(|body| body.get("command")) else { return };
     let (span, word, more) = match &command.kind {
@@ -128,6 +132,15 @@ fn not_a_program(case: &Case<'_>, problems: &mut Vec<Problem>) {
         }
         Kind::Map(_) => return,
     };
+    if BUILTINS.contains(&word) && matches!(command.kind, Kind::List(_)) {
+        // `literal_words` reports words such as `&&`, with the whole command as a hint.
+        if !command.items().iter().any(|item| matches!(item.text(), Some("&&" | "||" | ";" | "|"))) {
+            let message = format!("`{word}` is a command of the shell, and a list starts a program without a shell");
+            let hint = "write the command as a string, which runs under bash";
+            problems.push(Problem::new(&NOT_A_PROGRAM, span, message).hint(hint));
+        }
+        return;
+    }
     let python = match (word, more) {
         ("-m", Some(module)) => format!("[python, -m, {module}]"),
         _ if word.starts_with('-') => "[python, train.py]".to_owned(),
@@ -195,6 +208,9 @@ fn foreign_command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         return;
     };
     let is_shell = case.spec.launcher.kind == LauncherKind::Shell;
+    // `. conda.sh` and `eval "$(conda shell.bash hook)"` define the function.
+    let brings_conda =
+        ["conda.sh", "mamba.sh", " hook", "bashrc", "bash_profile"].iter().any(|part| script.contains(part));
     let is_root = case.spec.security.run_as_user == Some(0);
     let found = shell::commands(script).into_iter().find_map(|words| {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -205,6 +221,8 @@ fn foreign_command(case: &Case<'_>, problems: &mut Vec<Problem>) {
             // With other launchers, `launcher_twice` reports it.
             ("srun", _) => is_shell,
             ("sudo", _) => !is_root,
+            ("docker" | "podman", Some(verb)) => ["run", "exec", "compose"].contains(verb),
+            ("conda" | "mamba", Some(verb)) => *verb == "activate" && !brings_conda,
             _ => false,
         };
         is_foreign.then(|| words[..words.len().min(2)].join(" "))
@@ -215,9 +233,22 @@ fn foreign_command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let start = node.span.start + at;
         Span { start, end: start + found.len(), ..node.span }
     });
-    if found.starts_with("sudo") {
-        let message = "`sudo` fails in pods, whose processes cannot get more privileges";
-        let hint = "remove `sudo`; install programs when you build the image";
+    let in_pods = match found.split(' ').next().unwrap_or_default() {
+        "sudo" => Some((
+            "`sudo` fails in pods, whose processes cannot get more privileges".to_owned(),
+            "remove `sudo`; install programs when you build the image",
+        )),
+        "docker" | "podman" => Some((
+            format!("`{found}` fails in pods, which have no daemon of containers"),
+            "write the command that the container runs, and its image in `image`",
+        )),
+        "conda" | "mamba" => Some((
+            format!("`{found}` fails in a script, because only interactive shells define it"),
+            "write `conda run --no-capture-output -n ENV` before the program, or load `conda.sh` first",
+        )),
+        _ => None,
+    };
+    if let Some((message, hint)) = in_pods {
         return problems.push(Problem::new(&FOREIGN_COMMAND, span, message).hint(hint));
     }
     let hint = match found.starts_with('m') {

@@ -228,13 +228,24 @@ pub fn spares(case: &Case<'_>) -> Option<Span> {
 fn interactive(case: &Case<'_>) -> Vec<Option<Problem>> {
     let launcher = &case.spec.launcher;
     let given = field!(case.launcher.interactive).map_or(case.top, |at| at.span);
-    vec![conflict(
-        &INTERACTIVE_KIND,
-        Some(given).filter(|_| launcher.interactive && launcher.kind != LauncherKind::Shell),
-        "`launcher.interactive` needs the launcher `shell`",
-        NO_OTHER,
-        "write `kind: shell`, or remove `interactive`",
-    )]
+    let is_shell = launcher.kind == LauncherKind::Shell;
+    let command = key(case.body.command.as_ref());
+    vec![
+        conflict(
+            &INTERACTIVE_KIND,
+            Some(given).filter(|_| launcher.interactive && !is_shell),
+            "`launcher.interactive` needs the launcher `shell`",
+            NO_OTHER,
+            "write `kind: shell`, or remove `interactive`",
+        ),
+        conflict(
+            &NO_EFFECT,
+            Some(given).filter(|_| launcher.interactive && is_shell && command.is_some()),
+            "`launcher.interactive` has no effect with a `command`: the launcher runs the command and ends",
+            (command, "the command"),
+            "remove one of the two",
+        ),
+    ]
 }
 
 /// Reports settings of `collective` that variables of `env` override.
@@ -543,7 +554,11 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
         ),
     ];
     let row = |(what, at, reason): (&str, Option<Span>, &str)| {
-        let way_out = if has_agents { "remove it, or use mpirun, horovodrun, deepspeed or shell" } else { "remove one of the two" };
+        let way_out = if has_agents {
+            "remove it, or use mpirun, horovodrun, deepspeed or shell"
+        } else {
+            "remove one of the two"
+        };
         conflict(
             &WRONG_LAUNCHER_POD,
             at,

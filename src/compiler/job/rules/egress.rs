@@ -73,7 +73,8 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
             problem = problem.and(field, "needed here");
         }
         if let Some(list) = key(field!(case.security.egress_to)) {
-            problem = problem.and(list, if blocks.is_empty() { "without an `ipBlock`" } else { "without its addresses" });
+            problem =
+                problem.and(list, if blocks.is_empty() { "without an `ipBlock`" } else { "without its addresses" });
         }
         problems.push(problem.hint(server.hint));
     }

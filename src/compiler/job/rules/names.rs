@@ -21,7 +21,8 @@ codes! {
     /// A label or annotation that khorovod sets
     ///
     /// `khorovod.dev/...` and the `app.kubernetes.io/` labels `name`, `component` and `managed-by`
-    /// select the pods of the job, so their values are fixed. Use another key.
+    /// select the pods of the job, so their values are fixed. Use another key. For a queue of Kueue, write
+    /// `scheduling.localQueue` instead of the label `kueue.x-k8s.io/queue-name`: khorovod then renders one Job, which Kueue can admit.
     Error RESERVED_LABEL = "reserved-label";
 
     /// A name that khorovod uses
@@ -137,6 +138,9 @@ fn reserved(case: &Case<'_>, problems: &mut Vec<Problem>) {
         if key.0.starts_with("khorovod.dev/") || own.contains(&key.0.as_str()) {
             let problem = Problem::new(&RESERVED_LABEL, key.span, format!("khorovod sets `{}`", key.0));
             problems.push(problem.hint("use another key, such as `acme.com/team`"));
+        } else if key.0 == "kueue.x-k8s.io/queue-name" {
+            let problem = Problem::new(&RESERVED_LABEL, key.span, "khorovod sets `kueue.x-k8s.io/queue-name` itself");
+            problems.push(problem.hint("remove it, and write `scheduling: {localQueue: NAME}`"));
         }
     }
     for name in case.storage().filter_map(|at| at.name.as_ref()) {

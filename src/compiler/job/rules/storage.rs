@@ -83,7 +83,9 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         shared_claim(case, entry, problems);
         s3(case, entry, problems);
         download(case, entry, problems);
-        access_modes(entry, problems);
+        if case.could_read(&["storage"]) {
+            access_modes(entry, problems);
+        }
         let claims = [entry.claim.as_ref(), entry.per_worker.as_ref()];
         let sizes = claims
             .into_iter()

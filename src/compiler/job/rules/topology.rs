@@ -23,7 +23,7 @@ codes! {
     ///
     /// A level of `placement.topology` is one of the words `host`, `nvlink`, `rack`, `block`, `zone` and `region`, or the label of
     /// nodes. Another word is also the name of a label, and the pods stay Pending if no node has it. If nodes have this label, you can
-    /// ignore the warning. In `rankOrder` a level after a smaller one has no effect: begin with the largest. All workers run in one `host` only if it has GPUs for all of them.
+    /// ignore the warning. `placement.spread` and `placement.pack` take only labels, not words. In `rankOrder` a level after a smaller one has no effect: begin with the largest. All workers run in one `host` only if it has GPUs for all of them.
     Warning TOPOLOGY_LEVEL = "topology-level";
 }
 
@@ -47,7 +47,30 @@ fn misspelt_levels(given: &declare::Topology, problems: &mut Vec<Problem>) {
     }
 }
 
+/// Reports a word in `spread` and `pack`, which take only labels of nodes.
+fn words_for_labels(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    for (name, level) in [("spread", field!(case.placement.spread)), ("pack", field!(case.placement.pack))] {
+        let Some(at) = level else { continue };
+        let message = format!("`{name}` takes the label of nodes, and `{}` is read as one", at.0);
+        let problem = Problem::new(&TOPOLOGY_LEVEL, at.span, message);
+        let label = Level::new(&at.0).label;
+        if label != at.0 {
+            problems.push(problem.hint(format!("write `{name}: {label}`")).fix(at.span, label));
+        } else if ["disabled", "false", "never", "no", "none", "off"].contains(&at.0.as_str()) {
+            let hint = match name {
+                "spread" => {
+                    "remove it: spreading is only preferred, so it keeps no pod from starting; to put the workers together, \
+                     use `pack` or `topology`"
+                }
+                _ => "remove it",
+            };
+            problems.push(problem.hint(hint));
+        }
+    }
+}
+
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    words_for_labels(case, problems);
     let Some(given) = field!(case.placement.topology) else { return };
     misspelt_levels(given, problems);
     if !case.could_read(&["placement.topology", "workers", "scheduling"]) {
