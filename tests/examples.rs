@@ -52,7 +52,9 @@ fn compared_with(new: &Path) -> (bool, String) {
 #[test]
 fn the_cluster_stage_has_an_entry_for_each_example() {
     let table = fs::read_to_string(path("tests/cluster/examples.toml")).unwrap();
-    let entries = table.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+    let entries = table
+        .lines()
+        .filter_map(|line| line.strip_prefix('[')?.strip_suffix(']').map(|name| name.trim_matches(['[', ']'])));
     let mut entries: Vec<&str> = entries.map(|name| name.split('.').next().unwrap_or(name)).collect();
     entries.sort_unstable();
     entries.dedup();

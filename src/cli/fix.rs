@@ -21,7 +21,7 @@ pub struct Args {
     /// Print a unified diff, and change no file
     #[arg(long)]
     diff: bool,
-    /// The Kubernetes version of the cluster, such as 1.34
+    /// The Kubernetes version of the cluster, such as 1.34. An object that needs a newer one is an error
     #[arg(long, value_name = "VERSION", default_value_t)]
     kube_version: KubeVersion,
     /// The target

@@ -390,6 +390,10 @@ impl<'n> Reader<'n, '_> {
                 };
                 problem.hint(format!("write `{{ipBlock: {{cidr: {cidr}}}}}`"))
             }
+            Kind::Scalar { .. } if path == "spec.placement.spread" => problem.hint(
+                "remove it: spreading is only preferred, so it keeps no pod from starting; to put the workers together, use \
+                 `pack` or `topology`",
+            ),
             // A range, as torchrun and Slurm take it: `2:8`, `2-8`.
             Kind::Scalar { text, .. } if path == "spec.workers.replicas" && range_of(text).is_some() => {
                 let (min, max) = range_of(text).unwrap_or_default();

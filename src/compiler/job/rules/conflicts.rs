@@ -520,7 +520,7 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
     let no_spares = match spec.launcher.kind {
         LauncherKind::Torchrun => {
             "Kubernetes replaces a lost worker about 80 seconds after its node has failed; with `workers.elastic`, torchrun \
-             trains on the others meanwhile"
+             starts the ranks again on the others when it notices the loss"
         }
         _ => "Kubernetes replaces a lost worker about 80 seconds after its node has failed, and the others wait for it",
     };
