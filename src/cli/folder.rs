@@ -120,6 +120,14 @@ fn removed_jobs(path: &Path, target: &Path, files: &[File]) -> Result<BTreeSet<S
 
 /// Refuses a folder that contains anything that khorovod did not write.
 fn refuse_foreign(path: &Path, target: &Path) -> Outcome {
+    let outer = parent(target);
+    if target.file_name().is_some_and(|name| name == CLAIMS) && outer.join(LIST).exists() {
+        return Err(Failure::Usage(format!(
+            "{} is a part of {}, which khorovod replaces as a whole; use another folder",
+            path.display(),
+            outer.display()
+        )));
+    }
     if !target.exists() {
         return Ok(());
     }
@@ -199,6 +207,10 @@ mod tests {
         let folder = place.path().join("out");
         fs::create_dir(&folder).unwrap();
         write_files(&folder, &[file("01-job-j.yaml", false)]).unwrap();
+        let Err(Failure::Usage(message)) = write_files(&folder.join("claims"), &[file("a.yaml", false)]) else {
+            panic!("written")
+        };
+        assert!(message.contains("is a part of"), "{message}");
         fs::create_dir(folder.join("claims")).unwrap();
         fs::write(folder.join("claims/mine.yaml"), "mine").unwrap();
         let Err(Failure::File(message)) = write_files(&folder, &[file("01-job-k.yaml", false)]) else {

@@ -45,7 +45,7 @@ fn for_option(option: &str, command: &str, has_suggestion: bool) -> Option<Strin
         "-f" | "--filename" | "--values" if reads_specs => {
             "to merge a file over the specs, use `--overlay FILE`; `render`, `plan` and `validate` read specs with `-f FILE`"
         }
-        "-R" | "-r" | "--recursive" if reads_specs => {
+        "-R" | "-r" | "--recursive" if reads_specs || ["run", "diff", "fix", "fmt"].contains(&command) => {
             "name the files of a folder: `khorovod render jobs/*.yaml`; `-R` is an option of kubectl, for `kubectl apply -R -f DIR/`"
         }
         "--dry-run" => {

@@ -115,7 +115,7 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Commands of a shell that are no programs.
+/// Commands that a shell runs itself.
 const BUILTINS: &[&str] = &[".", "alias", "cd", "eval", "exec", "export", "set", "source", "ulimit", "unset"];
 
 /// Reports a command whose first word is an option, a Python script, or a command of the shell.
