@@ -2,7 +2,8 @@
 measure.py WORKERS [REPETITIONS [VARIANT...]]
 
 "srun", "floor" and "flat" start `echo` instead of ranks, without mpirun. With "init", the ranks join MPI. "retry" and "retry-mpirun" lose
-a worker when all ranks run; the first starts a no-op instead of mpirun.
+a worker when all ranks run; the first starts a no-op instead of mpirun. With "check" and "check-flat", the hosts are checked first, and
+with "stall" and "stall-flat" the launcher asks what waiting ranks do. Do not mix these with other variants.
 Each worker is the job's worker.sh with a real sshd, in process, mount and host name namespaces of its own, at its own address of
 the loopback interface. A launch is measured from the launcher's line "all answer", or the start of a bare mpirun, to the first
 line of the last rank. A rank prints one line.
@@ -25,6 +26,7 @@ VARIANTS = sys.argv[3:] or ["khorovod", "khorovod-flat", "mpirun-flat", "mpirun-
 # An MPI of tests/launchers/images.sh instead of Debian's Open MPI 4.
 MPI = os.environ.get("MPI", "")
 RADIX = 32
+CHECKS, STALLS = VARIANTS[0].startswith("check"), VARIANTS[0].startswith("stall")
 STARTED = time.time_ns()
 HERE = os.path.dirname(os.path.abspath(__file__))
 JOB = f"""
@@ -33,10 +35,10 @@ kind: TrainingJob
 metadata: {{name: big, namespace: bench}}
 spec:
   image: example.com/train:1
-  command: [echo, first-line]
-  workers: {{replicas: {WORKERS}}}
+  command: {"[/bin/bash, -c, 'echo first-line; exec sleep 300']" if STALLS else "[echo, first-line]"}
+  workers: {{replicas: {WORKERS}{", healthCheck: {policy: Always}" if CHECKS else ""}}}
   launcher: {{kind: mpirun, mpi: {re.sub("[0-9]", "", MPI) or "openmpi"}}}
-  lifecycle: {{retries: 0}}
+  lifecycle: {{retries: 0{", stall: {timeout: 60s, action: report}" if STALLS else ""}}}
   security: {{runAsUser: 0, podSecurityLevel: baseline}}
 """
 # Open MPI must use the loopback interface, which it otherwise ignores.
@@ -146,8 +148,8 @@ class Job:
         assert "began_here - 20" in self.files["launcher.sh"]
         # For the same reason as the connections, a worker that does not answer for ten seconds is not lost.
         assert "patience:-10" in self.files["attempt.sh"]
-        assert "timeout -k 6 30" in self.files["tree.sh"]
-        self.files["tree.sh"] = self.files["tree.sh"].replace("timeout -k 6 30", "timeout -k 6 300")
+        assert "over_tree 30" in self.files["tree.sh"]
+        self.files["tree.sh"] = self.files["tree.sh"].replace("over_tree 30", "over_tree 300")
         self.files["attempt.sh"] = self.files["attempt.sh"].replace("patience:-10", "patience:-900")
         self.files["launcher.sh"] = self.files["launcher.sh"].replace("began_here - 20", "began_here - 200000")
 
@@ -201,16 +203,16 @@ class Job:
     def launch(self, variant, number):
         folder = f"/run/launcher-{number}"
         changed = {}
-        if variant == "khorovod-flat":
+        if variant in ("khorovod-flat", "check-flat"):
             changed["job.sh"] = self.files["job.sh"] + "tree_from=1000000\n"
         elif variant == "init":
             changed["job.sh"] = self.files["job.sh"].replace("echo first-line", "/run/bare/init first-line") + "tree_from=1\n"
-        elif variant == "khorovod":
+        elif variant in ("khorovod", "check"):
             changed["job.sh"] = self.files["job.sh"] + "tree_from=1\n"
         self.pod(folder, ["id_ed25519", "known_hosts"], changed)
         begins, marker, expected = None, "first-line", WORKERS
         environment = self.environment | {"HOSTNAME": "big-launcher"}
-        if variant.startswith("khorovod") or variant == "init":
+        if variant.startswith(("khorovod", "check")) or variant == "init":
             command = ["/bin/bash", "/etc/khorovod/scripts/launcher.sh"]
             begins = f"{WORKERS} of {WORKERS} workers answer"
         elif variant.startswith("mpirun"):
@@ -242,7 +244,7 @@ class Job:
             ["unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", "-c", ENTER, "-", folder,
              "big-launcher", *command],
             env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=group.enter)
-        text, used, theirs, first, files, looked, scripts = "", 0.0, self.group.seconds(), None, 0, 0.0, None
+        text, used, theirs, first, files, looked, scripts, waited = "", 0.0, self.group.seconds(), None, 0, 0.0, None, 0.0
         file = open(f"{folder}/log")
         while True:
             ended = launcher.poll() is not None
@@ -250,6 +252,7 @@ class Job:
             now = time.time()
             if begins and begins in text:
                 begins, start, used, theirs = None, now, group.seconds(), self.group.seconds()
+                waited = used
                 group.reset_peak()
             if scripts is None and "launching: " in text:
                 scripts = group.seconds() - used
@@ -276,9 +279,37 @@ class Job:
         group.close()
         after = self.sessions()
         print(json.dumps({
-            "workers": WORKERS, "variant": variant, "mpi": MPI or "openmpi4", "cpu": round(cpu, 3), "cpu_before": round(scripts or 0, 3), "cpu_to_end": round(total, 3), "workers_cpu": round(theirs, 3), "first": round(first, 3), "last": round(last, 3),
+            "workers": WORKERS, "variant": variant, "mpi": MPI or "openmpi4", "cpu": round(cpu, 3), "cpu_waiting": round(waited, 3), "cpu_before": round(scripts or 0, 3), "cpu_to_end": round(total, 3), "workers_cpu": round(theirs, 3), "first": round(first, 3), "last": round(last, 3),
             "launcher_sessions": after[0] - before[0], "all_sessions": after[1] - before[1], "peak_mib": round(peak / 2**20, 1),
             "open_files": files, "code": launcher.returncode,
+        }), flush=True)
+
+    def stall(self, variant, number):
+        """Waits for the launcher's line about a stall, and measures until it has logged what the ranks do."""
+        folder = f"/run/launcher-{number}"
+        job = self.files["job.sh"] + ("tree_from=1\n" if variant == "stall" else "tree_from=1000000\n")
+        self.pod(folder, ["id_ed25519", "known_hosts"], {"job.sh": job})
+        group = Group(f"{variant}-{number}")
+        log = open(f"{folder}/log", "w")
+        launcher = subprocess.Popen(
+            ["unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", "-c", ENTER, "-", folder,
+             "big-launcher", "/bin/bash", "/etc/khorovod/scripts/launcher.sh"],
+            env=self.environment | {"HOSTNAME": "big-launcher"}, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=group.enter)
+        times = []
+        for wanted in "asking all hosts", f"  {WORKERS} ranks ":
+            until = time.time() + 600
+            while wanted not in read(f"{folder}/log"):
+                if launcher.poll() is not None or time.time() > until:
+                    sys.exit(f"{variant} with {WORKERS} workers\n{read(f'{folder}/log')[-16000:]}")
+                time.sleep(0.01)
+            times.append((time.time(), group.seconds(), self.sessions()))
+        launcher.terminate()
+        launcher.wait(60)
+        group.close()
+        (began, before, opened), (ended, after, all_opened) = times
+        print(json.dumps({
+            "workers": WORKERS, "variant": variant, "mpi": MPI or "openmpi4", "cpu": round(after - before, 3), "last": round(ended - began, 1),
+            "launcher_sessions": all_opened[0] - opened[0],
         }), flush=True)
 
     def retry(self, variant, number):
@@ -383,7 +414,8 @@ def main():
     number = 0
     for _ in range(REPETITIONS):
         for variant in VARIANTS:
-            (job.retry if variant.startswith("retry") else job.launch)(variant, number)
+            method = job.retry if variant.startswith("retry") else job.stall if variant.startswith("stall") else job.launch
+            method(variant, number)
             number += 1
             time.sleep(1)
     job.group.close()

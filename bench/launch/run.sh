@@ -29,7 +29,7 @@ fi
 slurm() { unshare --mount --uts --ipc --net --pid --fork --kill-child --mount-proc /usr/bin/python3 -P bench/launch/slurm.py "$@"; }
 # With 768 workers the daemons of Open MPI fill eleven gigabytes, and two cores are busy for minutes.
 for run in "16 3" "32 3" "64 3" "128 3" "256 3" "512 1" "768 1 khorovod khorovod-flat mpirun-flat mpirun-tree" "1024 1 srun floor flat" \
-    "512 1 init" "256 1 retry-mpirun" "1024 1 retry"; do
+    "64 3 check check-flat" "64 3 stall stall-flat" "512 1 init" "256 1 retry-mpirun" "1024 1 retry"; do
     # shellcheck disable=SC2086 # a size, its repetitions and variants
     measure $run
 done >bench/launch.jsonl

@@ -118,15 +118,15 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
     match plan.spec.launcher.kind {
         LauncherKind::Mpirun => {
             files.extend(scripts![scripts, "mpi.sh", "rank.sh", "world.sh"]);
-            if launches_as_tree(plan) {
-                files.extend(scripts![scripts, "tree.sh", "srun", "order.sh"]);
-            }
         }
         LauncherKind::Horovodrun if plan.spec.elastic.is_none() => files.extend(scripts![scripts, "rank.sh"]),
         LauncherKind::Deepspeed => files.extend(scripts![scripts, "rank.sh"]),
         // With the shell launcher, the user may call horovodrun with elastic options.
         LauncherKind::Shell => files.extend(scripts![scripts, "horovodrun", "discover.sh"]),
         _ => {}
+    }
+    if uses_tree(plan) {
+        files.extend(scripts![scripts, "tree.sh", "srun", "order.sh"]);
     }
     if plan.spec.health_check.policy != HealthPolicy::Never {
         files.extend(scripts![scripts, "health.sh"]);
@@ -160,10 +160,14 @@ fn gives_terminals(plan: &Plan) -> bool {
     matches!(launcher.kind, LauncherKind::Mpirun | LauncherKind::Deepspeed) && launcher.mpi == Mpi::OpenMpi
 }
 
-/// Whether the daemons of MPI may be started over a tree of ssh sessions. A tree needs a separate host key, which the keys of the
-/// MPI Operator do not contain.
-fn launches_as_tree(plan: &Plan) -> bool {
-    plan.workers >= TREE_FROM && plan.spec.target.ssh_keys != SshKeys::Operator
+/// Whether the launcher may reach the workers over a tree of ssh sessions. A tree needs a separate host key, which the keys of the
+/// MPI Operator do not contain. It is made of the hosts of an attempt, which an elastic job changes while the attempt runs, and which an
+/// interactive job does not have.
+fn uses_tree(plan: &Plan) -> bool {
+    plan.workers >= TREE_FROM
+        && plan.spec.target.ssh_keys != SshKeys::Operator
+        && plan.spec.elastic.is_none()
+        && !plan.launch.is_empty()
 }
 
 /// The entries of the ConfigMap `<job>-current`: the current run, and the limits that may change while it runs.

@@ -28,7 +28,7 @@ fn plan() -> Plan {
 
 /// A small job does not get the scripts of the tree, and `tree.sh` has the same limit as the compiler.
 #[test]
-fn only_large_jobs_launch_as_a_tree() {
+fn only_large_jobs_use_a_tree() {
     let has_tree = |plan: &Plan| files(plan).iter().any(|file| file.name == "srun");
     let mut plan = plan();
     assert!(!has_tree(&plan));
@@ -39,6 +39,12 @@ fn only_large_jobs_launch_as_a_tree() {
         plan.spec.launcher.mpi = mpi;
         assert!(has_tree(&plan));
     }
+    for kind in [LauncherKind::Horovodrun, LauncherKind::Deepspeed, LauncherKind::Shell] {
+        plan.spec.launcher.kind = kind;
+        assert!(has_tree(&plan));
+    }
+    plan.launch.clear();
+    assert!(!has_tree(&plan));
     assert!(include_str!("scripts/tree.sh").contains(&format!("tree_from=${{tree_from:-{TREE_FROM}}}")));
 }
 

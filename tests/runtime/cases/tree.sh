@@ -3,9 +3,9 @@
 # workers and two per host, worker-0 starts worker-1, and worker-2 starts worker-3 and worker-4.
 # shellcheck disable=SC2016,SC2154 # the pods expand; `work`, `job` and `run` come from lib.sh
 
-# tree_job COMMAND [LINE...]: starts a job that is rendered for 70 workers, with five.
+# tree_job COMMAND [LINE...]: starts a job that is rendered for 70 workers, with five. `workers` has more settings of its workers.
 tree_job() {
-  spec "$1" 'workers: {replicas: 70}' "${@:2}"
+  spec "$1" "workers: {replicas: 70${workers:-}}" "${@:2}"
   cluster
   "$KHOROVOD" render -q --ssh-seed examples/ssh.seed -n team-a "$work/job.yaml" | sed \
     -e 's/^\( *\)np=70$/\1tree_from=2 tree_radix=2\n\1np=5/' -e 's/team_replicas=( 70 )/team_replicas=( 5 )/' \
@@ -15,13 +15,24 @@ tree_job() {
   kube POST /apply "@$work/objects.yaml" >/dev/null || fail "not applied"
 }
 
+# count_sessions: the launcher counts its sessions. sessions_are NUMBER checks how many it has opened.
+count_sessions() {
+  image prepare '[[ $POD != launcher ]] || { mv usr/bin/ssh usr/bin/ssh.real; cat >usr/bin/ssh; chmod 755 usr/bin/ssh; } <<"END"' \
+    '#!/bin/bash' '[[ $1 == -V ]] || echo "$@" >>/tmp/sessions' 'exec /usr/bin/ssh.real "$@"' END
+}
+sessions_are() {
+  local opened
+  opened=$(inside_pod launcher cat /tmp/sessions)
+  (($(wc -l <<<"$opened") == $1)) || fail "the launcher has not opened $1 sessions: $opened"
+}
+
 # Each rank counts the sessions that its pod has opened.
 counts='sleep 2; echo "$(hostname) of ${SLURM_JOBID:-no Slurm} started $(cat /proc/[0-9]*/comm | grep -cx ssh)"'
 
 trains_over_a_tree() {
   local index started=(1 0 2 0 0)
   tree_job "$counts" "$@"
-  expect 0 "the launch uses a tree of ssh sessions" trained
+  expect 0 "${log:-the launch uses a tree of ssh sessions}" trained
   for index in 0 1 2 3 4; do
     logged launcher "$job-$run-worker-$index of no Slurm started ${started[index]}"
   done
@@ -42,6 +53,104 @@ prepare_tree_intel_mpi() { make_images intelmpi; }
 case_tree_intel_mpi() {
   use_image intelmpi
   trains_over_a_tree 'launcher: {kind: mpirun, mpi: intelmpi}'
+}
+
+# deepspeed and horovodrun call mpirun.
+deepspeed_over_a_tree() {
+  log="mpirun uses a tree of ssh sessions, if deepspeed calls it" \
+    trains_over_a_tree "launcher: {kind: deepspeed, mpi: $1}" 'env: {DS_ACCELERATOR: cpu}' 'workingDir: /tmp'
+}
+prepare_tree_deepspeed_open_mpi() { make_images openmpi4; }
+case_tree_deepspeed_open_mpi() {
+  use_image openmpi4
+  deepspeed_over_a_tree openmpi
+}
+prepare_tree_deepspeed_mpich() { make_images openmpi4 mpich; }
+case_tree_deepspeed_mpich() {
+  use_image openmpi4 mpich
+  deepspeed_over_a_tree mpich
+}
+prepare_tree_deepspeed_intel_mpi() { make_images openmpi4 intelmpi; }
+case_tree_deepspeed_intel_mpi() {
+  use_image openmpi4 intelmpi
+  deepspeed_over_a_tree intelmpi
+}
+prepare_tree_horovodrun_by_mpi() { make_horovod; }
+case_tree_horovodrun_by_mpi() {
+  use_horovod
+  log="mpirun uses a tree of ssh sessions, if horovodrun calls it" trains_over_a_tree 'launcher: horovodrun'
+}
+# With Gloo, each rank needs a session of the launcher.
+prepare_tree_horovodrun_by_gloo() { make_horovod; }
+case_tree_horovodrun_by_gloo() {
+  local index
+  use_horovod
+  tree_job "$counts" 'launcher: {kind: horovodrun, args: [--gloo]}'
+  expect 0 trained
+  for index in 0 1 2 3 4; do logged launcher "$job-$run-worker-$index of no Slurm started 0"; done
+  ! grep -q "a tree of ssh sessions" "$work/launcher.log" || fail "it claims to use a tree"
+  released
+}
+
+# The programs that a script calls do not run in a Slurm job. The two sweeps after its failure use the tree.
+case_tree_shell() {
+  count_sessions
+  tree_job 'echo "in ${SLURM_JOBID:-no Slurm}: $(cat /tmp/sessions | wc -l)"; mpirun hostname
+    [[ -e /tmp/again ]] || { touch /tmp/again; exit 3; }' 'launcher: shell' 'lifecycle: {retries: 1}'
+  # Five sessions of mpirun, and two of each sweep.
+  expect 0 "in no Slurm: 0" "attempt 1 of 2 failed" "in no Slurm: 9" trained
+  released
+}
+
+# The checks of a health check, one of which finds a fault, use the tree. The worker that replaces that one is checked by itself.
+case_tree_checks_health() {
+  local workers=', healthCheck: {policy: Always, command: "[[ $HOSTNAME != *-worker-3 ]]"}'
+  count_sessions
+  tree_job 'echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 0}'
+  wait_for launcher "up 4" || return
+  logged launcher "health check of $job-$run-worker-3.$job on node 10.88." ": the command of workers.healthCheck ended with code 1" \
+    "$job-$run-worker-5.$job takes the place of $job-$run-worker-3.$job"
+  # Two for the checks, one for the new worker, and two for the launch.
+  sessions_are 5
+  delete_job
+  wait_for launcher "received SIGTERM"
+}
+
+# A worker that cannot start others: the launcher checks these itself, and the launch uses no tree.
+case_tree_checks_health_without_ssh() {
+  local workers=', healthCheck: {policy: Always}'
+  image prepare '[[ $POD != worker-2 ]] || rm usr/bin/ssh'
+  tree_job 'echo "$(hostname) trains"' 'lifecycle: {retries: 0}'
+  expect 0 "the tree of ssh sessions could not be used" "worker-4 trains" trained
+  ! grep -q "health check of" "$work/launcher.log" || fail "a host fails the health check"
+  released
+}
+
+# stalls_over_a_tree SESSIONS COMMAND...: all ranks wait. Runs the command. The launcher opens this number of sessions to ask what they do.
+stalls_over_a_tree() {
+  tree_job 'echo up $OMPI_COMM_WORLD_RANK; exec sleep 300' 'lifecycle: {retries: 0, stall: {timeout: 15s, action: report}}'
+  wait_for launcher "up 4" || return
+  "${@:2}"
+  wait_for launcher "asking all hosts what their ranks are doing" 60 || return
+  wait_for launcher "  5 ranks " 40
+  # Two for the launch, and those of the report.
+  sessions_are "$((2 + $1))"
+  delete_job
+  wait_for launcher "received SIGTERM"
+}
+takes_a_minute tree_stall
+case_tree_stall() {
+  count_sessions
+  stalls_over_a_tree 2 :
+}
+
+# A worker that starts two others cannot do it any more: the launcher asks these itself.
+takes_a_minute tree_stall_below_a_broken_worker
+case_tree_stall_below_a_broken_worker() {
+  count_sessions
+  image prepare '[[ $POD != worker-2 ]] || { mv usr/bin/ssh usr/bin/ssh.real; cat >usr/bin/ssh; chmod 755 usr/bin/ssh; } <<"END"' \
+    '#!/bin/bash' '[[ ! -e /tmp/broken ]] || exit 255' 'exec /usr/bin/ssh.real "$@"' END
+  stalls_over_a_tree 4 inside_pod worker-2 touch /tmp/broken
 }
 
 # Index 0 is a host too, and mpirun starts its ranks itself: index 1 starts 2, and 3 starts 4. The sessions of index 0 are not counted,

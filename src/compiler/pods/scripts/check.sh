@@ -4,6 +4,8 @@
 #
 #   check.sh HOST [NOW [OTHER=ADDRESS]...]   in the pod of that host; NOW is the launcher's clock, OTHER another worker
 #   check.sh from HOST [OTHER=ADDRESS]...    on the launcher
+#   check.sh order NOW                       in all pods, by an order: the OTHERs are the hosts before and after this one. The last line
+#                                            is `checked HOST`
 set -u
 . /etc/khorovod/scripts/job.sh
 if [[ $1 == from ]]; then
@@ -23,6 +25,22 @@ if [[ $1 == from ]]; then
   exit 0
 fi
 
+is_order=''
+if [[ $1 == order ]]; then
+  is_order=yes
+  mapfile -t lines <"/horovod/generated/orders/$KHOROVOD_ORDER"
+  for start in "${!lines[@]}"; do [[ ${lines[start]} != "-----END SSH SIGNATURE-----" ]] || break; done
+  # After the format, the number and the command, each line is a host with its address.
+  lines=("${lines[@]:start+4}")
+  set -- "$SLURMD_NODENAME" "$2"
+  if ((${#lines[@]} > 2)); then
+    for index in $((SLURM_NODEID - 1)) $(((SLURM_NODEID + 1) % ${#lines[@]})); do
+      read -r other address _ <<<"${lines[index]}"
+      set -- "$@" "$other=$address"
+    done
+  fi
+  unset SLURM_JOBID SLURM_NODEID SLURM_PROCID SLURMD_NODENAME
+fi
 host=$1 faults=()
 fault() { faults+=("$1 $host $2"); }
 
@@ -139,4 +157,5 @@ if ((${#health_command[@]})); then
   esac
 fi
 ((${#faults[@]} == 0)) || printf '%s\n' "${faults[@]}"
+[[ -z $is_order ]] || echo "checked $host"
 exit 0

@@ -91,6 +91,10 @@ undownloaded=''
 download_once() { :; }
 download() { download_s3 && download_once; }
 
+# tree.sh redefines these for large jobs.
+has_tree() { false; }
+over_tree() { false; }
+
 # s3.sh redefines these if the job has S3 volumes.
 download_s3() { :; }
 upload() { :; }

@@ -3,16 +3,27 @@
 #
 #   evidence.sh from FOLDER STORE HOST   on the launcher: writes what HOST prints to FOLDER/HOST
 #   evidence.sh on HOST STORE            on the host: prints it, and stores it in STORE if that is not empty
+#   evidence.sh order STORE              on the host, by an order: prints it with the name of the host before each line; the last is `end`
 #
 # One line for each rank, `rank NUMBER PLACE; pid …`, with its stacks indented below; and lines `note …` for the launcher's log.
 set -u
+
+# limit_lines [PREFIX]: passes on the first lines of each rank, which are enough for the log.
+limit_lines() {
+  local line lines=0
+  while IFS= read -r line; do
+    [[ $line == ' '* ]] || lines=0
+    # A pipe takes 4,096 bytes at once.
+    ((lines++ > 30)) || LC_ALL=C printf '%s%.3800s\n' "${1:-}" "$line"
+  done
+}
+
+if [[ $1 == order ]]; then
+  { timeout -k 1 20 /bin/bash "$0" on "$SLURMD_NODENAME" "$2" 2>/dev/null && echo end; } | limit_lines "$SLURMD_NODENAME "
+  exit 0
+fi
 if [[ $1 == from ]]; then
-  # The first lines of each rank are enough for the log.
-  timeout -k 1 20 ssh -n -o ConnectTimeout=5 -o ConnectionAttempts=1 "$4" "/bin/bash $0 on $4 ${3@Q}" 2>/dev/null |
-    while IFS= read -r line; do
-      [[ $line == ' '* ]] || lines=0
-      ((lines++ > 30)) || echo "$line"
-    done >"$2/$4"
+  timeout -k 1 20 ssh -n -o ConnectTimeout=5 -o ConnectionAttempts=1 "$4" "/bin/bash $0 on $4 ${3@Q}" 2>/dev/null | limit_lines >"$2/$4"
   case ${PIPESTATUS[0]} in
   0) ;;
   124) echo "note this host did not finish within 20 s" >>"$2/$4" ;;

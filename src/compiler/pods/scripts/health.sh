@@ -3,17 +3,35 @@
 # Whether the hosts of the next attempt are checked.
 is_checked() { ((attempts)) || [[ -n $health_always$is_successor ]]; }
 
+# check_tree: checks all hosts over the tree, and prints the faults that check.sh finds. Removes the hosts that were checked from
+# `is_asked`.
+check_tree() {
+  local level host reason
+  while read -r level host reason; do
+    # Other hosts are text of a worker, which must not become part of an array subscript.
+    [[ -n $host && -n ${is_asked[$host]:-} ]] || continue
+    case $level in
+    checked) unset "is_asked[$host]" ;;
+    suspect | unfit | refused) echo "$level $host $reason" ;;
+    esac
+  done < <(over_tree $((health_timeout + 60)) /bin/bash "$scripts/check.sh" order "$(printf '%(%s)T' -1)")
+}
+
 # ask_health HOST...: prints the faults that check.sh finds on the hosts. Each host also connects to the worker before it and to the
 # worker after it.
 ask_health() {
   local host index ring=()
-  local -A place=()
+  local -A place=() is_asked=()
+  for host; do is_asked[$host]=1; done
+  if (($# >= ${#hosts[@]})) && has_tree; then check_tree; fi
+  ((${#is_asked[@]})) || return 0
   for host in "${candidates[@]}"; do
     if [[ -z ${addresses[$host]:-} ]] || ! is_usable "$host"; then continue; fi
     place[$host]=${#ring[@]}
     ring+=("$host=${addresses[$host]}")
   done
   for host; do
+    [[ -n ${is_asked[$host]:-} ]] || continue
     index=${place[$host]:-}
     # If two workers do not reach each other, either may have the fault, so each worker connects to two others.
     ((${#ring[@]} > 2)) && [[ -n $index ]] && host+=" ${ring[index - 1]} ${ring[(index + 1) % ${#ring[@]}]}"

@@ -28,7 +28,7 @@ printf '%s\n' "${lines[@]}" |
   refuse "it is not signed by the launcher: $(tail -n 1 "$order.errors")"
 rm -f "$order.sig" "$order.errors"
 [[ ${lines[0]} == "khorovod-order 1" && "${1:-} ${2:-}" =~ ^[0-9]{1,6}\ [0-9]{1,6}$ ]] || refuse "it has another format"
-read -r launcher number <<<"${lines[1]}"
+read -r launcher number is_command <<<"${lines[1]}"
 tree_hosts=("${lines[@]:3}")
 from=$1 to=$2
 ((from < to && to <= ${#tree_hosts[@]})) || refuse "it has ${#tree_hosts[@]} hosts, not $to"
@@ -48,7 +48,7 @@ echo "$launcher $number" >"$orders/last"
 exec {lock}>&-
 
 ssh_program() {
-  ssh -F "$scripts/ssh_config" -i "$generated/keys/host_key" -o "UserKnownHostsFile=$generated/keys/relays_hosts" -o "Port=$port" \
+  pass_lines ssh -F "$scripts/ssh_config" -i "$generated/keys/host_key" -o "UserKnownHostsFile=$generated/keys/relays_hosts" -o "Port=$port" \
     -o "User=$user" "$@"
 }
 trap 'end_started; exit 143' TERM INT HUP

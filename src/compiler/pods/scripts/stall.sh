@@ -4,7 +4,7 @@
 declare -A changes=()
 output_before='' leader=''
 has_progress() {
-  local key value pid text='' code=1 asked
+  local key value pid text='' code=1
   if [[ -z $stall_file$stall_metric ]]; then
     # Compares the bytes that the relays have read. A relay that splices counts no bytes, but it wakes up.
     for pid in "${relays[@]}"; do
@@ -16,12 +16,16 @@ has_progress() {
     output_before=$text
     return "$code"
   fi
-  asked=("$leader")
-  ((${#changes[@]} && SECONDS - quiet_since < allowed / 2)) || asked=()
   while read -r key value; do
     [[ ${changes[$key]:-$value} == "$value" ]] || leader=$key code=0
     changes[$key]=$value
-  done < <(on_hosts 8 "/bin/bash $scripts/progress.sh {}" "${asked[@]}")
+  done < <(
+    if ((${#changes[@]} && SECONDS - quiet_since < allowed / 2)); then
+      on_hosts 8 "/bin/bash $scripts/progress.sh {}" "$leader"
+    else
+      ask_all "/bin/bash $scripts/progress.sh {}"
+    fi
+  )
   return "$code"
 }
 
@@ -65,7 +69,7 @@ report_slow() {
   local -A before=()
   for rank in "${!slow[@]}"; do before[$rank]=1; done
   slow=()
-  mapfile -t lines < <(on_hosts 8 "/bin/bash $scripts/progress.sh {} steps" | grep -E '^[0-9]{1,13} [0-9.]+ [0-9]+ [^ ]+$' | sort -n)
+  mapfile -t lines < <(ask_all "/bin/bash $scripts/progress.sh {} steps" | grep -E '^[0-9]{1,13} [0-9.]+ [0-9]+ [^ ]+$' | sort -n)
   if ((${#lines[@]} == 0)); then
     ((++unwritten))
     return
@@ -104,17 +108,54 @@ explain_stall() {
   event Warning Stalled "$stalled"
 }
 
+# ask_all COMMAND: like on_hosts, for a command that may run twice on a host.
+ask_all() {
+  local output
+  if output=$(over_tree 15 /bin/bash -c "${1//'{}'/'$SLURMD_NODENAME'}"); then
+    printf '%s\n' "$output"
+    [[ -z $launcher_host ]] || /bin/bash -c "${1//'{}'/$launcher_host}"
+  else
+    on_hosts 8 "$1"
+  fi
+}
+
+# collect_tree FOLDER STORE: like collect_evidence, over the tree. Sets `asked` to the hosts whose evidence is missing or incomplete, because
+# an order reaches no host below one that does not answer.
+collect_tree() {
+  local host line before='' file=''
+  local -A is_host=()
+  for host in "${asked[@]}"; do is_host[$host]=1; done
+  while IFS= read -r line; do
+    host=${line%% *} line=${line#* }
+    # Other hosts are text of a worker, which must not become a name of a file or part of an array subscript.
+    [[ -n $host && -n ${is_host[$host]:-} ]] || continue
+    if [[ $line == end ]]; then
+      unset "is_host[$host]"
+      continue
+    fi
+    if [[ $host != "$before" ]]; then
+      [[ -z $file ]] || exec {file}>&-
+      exec {file}>"$1/$host"
+      before=$host
+    fi
+    echo "$line" >&"$file"
+  done < <(over_tree 25 /bin/bash "$scripts/evidence.sh" order "$2" | LC_ALL=C sort -s -t ' ' -k 1,1)
+  [[ -z $file ]] || exec {file}>&-
+  asked=("${!is_host[@]}")
+}
+
 # collect_evidence FOLDER STORE: runs evidence.sh on all hosts at once. Writes what each prints to FOLDER/HOST.
 collect_evidence() {
-  local host all=("${hosts[@]}")
+  local host all=("${hosts[@]}") asked=()
   if [[ -e $scripts/agent.sh ]]; then
     request_evidence "$@"
     return
   fi
   # An elastic job uses some of its hosts.
   [[ ! -s $generated/found ]] || mapfile -t all < <(cut -d : -f 1 "$generated/found")
-  for host in "${all[@]}"; do [[ $host == "$launcher_host" ]] || echo "$host"; done |
-    xargs -r -n 1 -P 128 /bin/bash "$scripts/evidence.sh" from "$1" "$2"
+  for host in "${all[@]}"; do [[ $host == "$launcher_host" ]] || asked+=("$host"); done
+  ! has_tree || collect_tree "$1" "$2"
+  ((${#asked[@]} == 0)) || printf '%s\n' "${asked[@]}" | xargs -r -n 1 -P 128 /bin/bash "$scripts/evidence.sh" from "$1" "$2"
   [[ -z $launcher_host ]] || /bin/bash "$scripts/evidence.sh" on "$launcher_host" "$2" >"$1/$launcher_host"
 }
 

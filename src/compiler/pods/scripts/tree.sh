@@ -4,14 +4,19 @@
 tree_from=${tree_from:-65}
 tree_radix=${tree_radix:-32}
 
-# Makes mpirun start its daemons with one call of `srun`, as in a Slurm job, if the attempt has many hosts. An mpirun without
-# support for Slurm ignores it and uses ssh. After a launch that failed because of the tree, the next attempts do not use it.
+# Whether the hosts of the attempt can be reached over a tree. After a launch that failed because of it, the next attempts do not use it.
+has_tree() { ((${#hosts[@]} >= tree_from)) && [[ -s $generated/tree && ! -e $generated/tree-failed ]]; }
+
+# Makes mpirun start its daemons with one call of `srun`, as in a Slurm job, if the attempt has many hosts. The launcher may be mpirun, or
+# call it. An mpirun without support for Slurm ignores it and uses ssh.
 use_tree() {
   local names="${hosts[*]}"
   uses_tree=''
   rm -f "$generated/bin/srun" "$generated/tree-errors" "$generated/tree-code"
   tree_environment unset
-  if ((${#hosts[@]} < tree_from)) || [[ -e $generated/tree-failed ]]; then return; fi
+  has_tree || return 0
+  # A script may call other programs, which must not believe that they run in a Slurm job. With Gloo, horovodrun calls no mpirun.
+  [[ $kind != shell && " ${launch[*]} " != *" --gloo "* ]] || return 0
   # Other programs than Open MPI 4 pass the names of all hosts to srun in one word, and Linux allows 128 KiB for it.
   [[ ${mpi_found:-} == openmpi\ 4.* ]] || ((${#names} < 120000)) || return 0
   # Each mpirun keeps a connection for each host.
@@ -19,17 +24,19 @@ use_tree() {
   install -m 0755 "$scripts/srun" "$generated/bin/srun"
   tree_environment export
   uses_tree=yes
-  log "the launch uses a tree of ssh sessions"
+  if [[ $kind == mpirun ]]; then log "the launch uses a tree of ssh sessions"; else log "mpirun uses a tree of ssh sessions, if $kind calls it"; fi
 }
 
-# Sweeps the hosts of the attempt over the tree, if the last attempt used it. Otherwise, and if that fails, sweep opens all sessions itself.
+# over_tree SECONDS COMMAND...: runs a command on all hosts of the attempt except this one, and prints its output, in which lines of
+# different hosts follow each other in any order. Fails without a tree, and if the command failed on a host; then other hosts may have
+# executed it.
+over_tree() { has_tree && timeout -k 6 "$1" /bin/bash "$scripts/srun" --command "${@:2}" 2>/dev/null; }
+
+# Sweeps the hosts of the attempt over the tree. The workers must have accepted this launcher before. If this fails, sweep opens all
+# sessions itself.
 sweep_tree() {
-  local output code
-  [[ -n $uses_tree && ! -e $generated/tree-failed ]] || return
-  output=$(timeout -k 6 30 /bin/bash "$scripts/srun" /bin/bash "$scripts/sweep.sh" 2>/dev/null)
-  code=$?
-  rm -f "$generated/tree-failed"
-  ((code == 0)) || return
+  local output
+  ((attempts)) && output=$(over_tree 30 /bin/bash "$scripts/sweep.sh") || return
   mapfile -t remarks < <(printf '%s' "$output")
 }
 
@@ -63,6 +70,15 @@ mpich) tree_variables=(HYDRA_LAUNCHER=slurm "HYDRA_LAUNCHER_EXEC=$generated/bin/
 intelmpi) tree_variables=(I_MPI_HYDRA_BOOTSTRAP=slurm "I_MPI_HYDRA_BOOTSTRAP_EXEC=$generated/bin/srun") ;;
 esac
 
+# pass_lines COMMAND...: executes it. If the order is a command of the launcher, its output is passed on in whole lines, so that lines of
+# several hosts, which the sessions pass on in parts, do not mix.
+pass_lines() {
+  if [[ -n $is_command ]]; then
+    exec > >(while IFS= read -r line; do printf '%s\n' "$line"; done)
+  fi
+  exec "$@"
+}
+
 # hand_down ORDER FROM TO OPTION...: opens a session to some of the hosts FROM to TO of an order. Each of them starts those that
 # follow it. `started` gets the process ids, and the options are those of ssh.
 started=()
@@ -80,14 +96,17 @@ hand_down() {
   set +m
 }
 
-# wait_started: waits for all processes in `started`, or until one of them fails. Returns its code.
+# wait_started: waits for all processes in `started`, or until one of them fails. Returns its code. A command of the launcher runs to its
+# end on each host that it reaches.
 wait_started() {
-  local left=${#started[@]} code
+  local left=${#started[@]} code failed=0
   while ((left-- > 0)); do
     wait -n
     code=$?
-    ((code == 0)) || return "$code"
+    ((code == 0)) || failed=$code
+    if ((code == 78)) || [[ -z $is_command && $code != 0 ]]; then break; fi
   done
+  return "$failed"
 }
 
 # end_started: ends them.
