@@ -25,7 +25,7 @@ REPETITIONS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
 VARIANTS = sys.argv[3:] or ["khorovod", "khorovod-flat", "mpirun-flat", "mpirun-tree", "srun", "floor", "flat"]
 # An MPI of tests/launchers/images.sh instead of Debian's Open MPI 4.
 MPI = os.environ.get("MPI", "")
-RADIX = 32
+RADIX = int(os.environ.get("RADIX", 32))
 CHECKS, STALLS = VARIANTS[0].startswith("check"), VARIANTS[0].startswith("stall")
 STARTED = time.time_ns()
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -140,7 +140,7 @@ class Job:
         self.launcher = f"{settings['launcher_pod']}.{self.service}"
         self.names = [f"{self.team}-{index}" for index in range(WORKERS)]
         # There is no API server.
-        self.files["job.sh"] += "own_job='' scales='' user=root\n"
+        self.files["job.sh"] += f"own_job='' scales='' user=root tree_radix={RADIX}\n"
         launcher = next(o for o in objects if o["kind"] == "Job")
         container = launcher["spec"]["template"]["spec"]["containers"][0]
         self.environment = {e["name"]: e["value"] for e in container["env"] if "value" in e} | ENVIRONMENT
@@ -279,7 +279,7 @@ class Job:
         group.close()
         after = self.sessions()
         print(json.dumps({
-            "workers": WORKERS, "variant": variant, "mpi": MPI or "openmpi4", "cpu": round(cpu, 3), "cpu_waiting": round(waited, 3), "cpu_before": round(scripts or 0, 3), "cpu_to_end": round(total, 3), "workers_cpu": round(theirs, 3), "first": round(first, 3), "last": round(last, 3),
+            "workers": WORKERS, "radix": RADIX, "variant": variant, "mpi": MPI or "openmpi4", "cpu": round(cpu, 3), "cpu_waiting": round(waited, 3), "cpu_before": round(scripts or 0, 3), "cpu_to_end": round(total, 3), "workers_cpu": round(theirs, 3), "first": round(first, 3), "last": round(last, 3),
             "launcher_sessions": after[0] - before[0], "all_sessions": after[1] - before[1], "peak_mib": round(peak / 2**20, 1),
             "open_files": files, "code": launcher.returncode,
         }), flush=True)
@@ -289,6 +289,7 @@ class Job:
         folder = f"/run/launcher-{number}"
         job = self.files["job.sh"] + ("tree_from=1\n" if variant == "stall" else "tree_from=1000000\n")
         self.pod(folder, ["id_ed25519", "known_hosts"], {"job.sh": job})
+        write(f"{folder}/khorovod/current/stall-timeout", "20\n", 0o644)
         group = Group(f"{variant}-{number}")
         log = open(f"{folder}/log", "w")
         launcher = subprocess.Popen(
@@ -308,7 +309,7 @@ class Job:
         group.close()
         (began, before, opened), (ended, after, all_opened) = times
         print(json.dumps({
-            "workers": WORKERS, "variant": variant, "mpi": MPI or "openmpi4", "cpu": round(after - before, 3), "last": round(ended - began, 1),
+            "workers": WORKERS, "radix": RADIX, "variant": variant, "mpi": MPI or "openmpi4", "cpu": round(after - before, 3), "last": round(ended - began, 1),
             "launcher_sessions": all_opened[0] - opened[0],
         }), flush=True)
 

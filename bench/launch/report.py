@@ -192,6 +192,7 @@ def sections(runs, other, median):
         print("|---|---|---|---|---|")
         for n in inits:
             print(f"| {n:,} | {median('init', n, 'cpu'):.2f} | {median('init', n, 'first'):.1f} | {median('init', n, 'last'):.1f} | {1000 * median('init', n, 'workers_cpu') / n:.0f} |")
+    commands(runs, median)
     retries = sorted((n, v) for v, n in runs if v.startswith("retry"))
     if retries:
         print("""
@@ -209,6 +210,29 @@ seconds apart.
             used = sum(median(v, n, what) for what in ("cpu_answered", "cpu_swept", "cpu_launched"))
             print(f"| {n:,} | {'no-op' if v == 'retry' else 'Open MPI 4.1.4'} | {times} | {used:.1f} | {median(v, n, 'launcher_sessions'):,.0f} |")
     print()
+
+
+def commands(runs, median):
+    """What khorovod itself runs on all hosts."""
+    measured = [(title, v, what, n) for title, v, what in (("health check", "check", "cpu_before"), ("evidence of a stall", "stall", "cpu"))
+                for n in sorted(n for variant, n in runs if variant == v)]
+    if not measured:
+        return
+    radix = runs[measured[0][1], measured[0][3]][0]["radix"]
+    print(f"""
+## Health checks and evidence
+
+From the line "all answer" to the launch, and from the line "asking all hosts" to the list of the ranks. Each host opens {radix} sessions here, not
+{RADIX}, so that few processes have the shape of a larger tree: `RADIX={radix} bench/launch/run.sh {measured[0][3]} 3 check check-flat`, and the same with `stall stall-flat`.
+""")
+    print("| workers | command | sessions of the launcher, without the tree | tree | its processor time, without the tree, s | tree, s |")
+    print("|---|---|---|---|---|---|")
+    for title, v, what, n in measured:
+        sessions = []
+        for variant, opened in (f"{v}-flat", n), (v, min(n, radix)):
+            # The launch after the check opens as many again.
+            sessions.append(median(variant, n, "launcher_sessions") - (opened if v == "check" else 0))
+        print(f"| {n} | {title} | {sessions[0]:.0f} | {sessions[1]:.0f} | {median(v + '-flat', n, what):.2f} | {median(v, n, what):.2f} |")
 
 
 def plot(path, sizes, median, predicted, error):

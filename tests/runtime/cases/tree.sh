@@ -80,15 +80,33 @@ case_tree_horovodrun_by_mpi() {
   use_horovod
   log="mpirun uses a tree of ssh sessions, if horovodrun calls it" trains_over_a_tree 'launcher: horovodrun'
 }
+
+# horovodrun_opens SESSIONS LINE...: checks how many sessions the launcher opens until all ranks run. Two are for horovodrun's test of ssh.
+horovodrun_opens() {
+  use_horovod
+  count_sessions
+  tree_job 'echo up ${OMPI_COMM_WORLD_RANK:-$HOROVOD_RANK}; sleep 300' 'lifecycle: {retries: 0}' 'collective: {interface: eth0}' "${@:2}"
+  wait_for launcher "up 4" 60 || return
+  sessions_are "$1"
+  delete_job
+  wait_for launcher "received SIGTERM"
+}
+prepare_tree_horovodrun_sessions() { make_horovod; }
+case_tree_horovodrun_sessions() { horovodrun_opens 4 'launcher: horovodrun'; }
 # With Gloo, each rank needs a session of the launcher.
 prepare_tree_horovodrun_by_gloo() { make_horovod; }
 case_tree_horovodrun_by_gloo() {
-  local index
-  use_horovod
-  tree_job "$counts" 'launcher: {kind: horovodrun, args: [--gloo]}'
-  expect 0 trained
-  for index in 0 1 2 3 4; do logged launcher "$job-$run-worker-$index of no Slurm started 0"; done
+  horovodrun_opens 7 'launcher: {kind: horovodrun, args: [--gloo]}'
   ! grep -q "a tree of ssh sessions" "$work/launcher.log" || fail "it claims to use a tree"
+}
+# The test of ssh still finds a worker that cannot be logged in to.
+prepare_tree_horovodrun_finds_an_impostor() { make_horovod; }
+case_tree_horovodrun_finds_an_impostor() {
+  use_horovod
+  impostor
+  tree_job 'echo trained with it' 'lifecycle: {retries: 0}' 'launcher: horovodrun'
+  expect 42 "Host key verification failed"
+  ! grep -q ">:trained with it" "$work/launcher.log" || fail "the impostor was taken for a worker"
   released
 }
 

@@ -4,7 +4,7 @@
 # another worker, so it executes only an order that the launcher has signed, for this container, once.
 . /etc/khorovod/scripts/common.sh
 . "$scripts/tree.sh"
-parent=$PPID
+parent=$PPID is_command=''
 orders=$generated/orders
 mkdir -p "$orders"
 exec {lock}>"$orders/lock"

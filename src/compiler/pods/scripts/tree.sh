@@ -12,9 +12,12 @@ has_tree() { ((${#hosts[@]} >= tree_from)) && [[ -s $generated/tree && ! -e $gen
 use_tree() {
   local names="${hosts[*]}"
   uses_tree=''
-  rm -f "$generated/bin/srun" "$generated/tree-errors" "$generated/tree-code"
+  rm -f "$generated/bin/srun" "$generated/tree-errors" "$generated/tree-code" "$generated/logged-in"
   tree_environment unset
   has_tree || return 0
+  beat 60
+  # horovodrun executes `true` on each host before it starts. With this file, the script `ssh` answers that.
+  [[ $kind != horovodrun ]] || ! over_tree 60 true || : >"$generated/logged-in"
   # A script may call other programs, which must not believe that they run in a Slurm job. With Gloo, horovodrun calls no mpirun.
   [[ $kind != shell && " ${launch[*]} " != *" --gloo "* ]] || return 0
   # Other programs than Open MPI 4 pass the names of all hosts to srun in one word, and Linux allows 128 KiB for it.
