@@ -3,7 +3,8 @@ measure.py WORKERS [REPETITIONS [VARIANT...]]
 
 "srun", "floor" and "flat" start `echo` instead of ranks, without mpirun. With "init", the ranks join MPI. "retry" and "retry-mpirun" lose
 a worker when all ranks run; the first starts a no-op instead of mpirun. With "check" and "check-flat", the hosts are checked first, and
-with "stall" and "stall-flat" the launcher asks what waiting ranks do. Do not mix these with other variants.
+with "stall" and "stall-flat" the launcher asks what waiting ranks do; do not mix these with other variants. "probe" and "probe-in-turn" start
+nothing, and only probe the workers.
 Each worker is the job's worker.sh with a real sshd, in process, mount and host name namespaces of its own, at its own address of
 the loopback interface. A launch is measured from the launcher's line "all answer", or the start of a bare mpirun, to the first
 line of the last rank. A rank prints one line.
@@ -12,6 +13,7 @@ import base64
 import json
 import os
 import re
+import resource
 import shlex
 import signal
 import subprocess
@@ -304,7 +306,7 @@ class Job:
                     sys.exit(f"{variant} with {WORKERS} workers\n{read(f'{folder}/log')[-16000:]}")
                 time.sleep(0.01)
             times.append((time.time(), group.seconds(), self.sessions()))
-        launcher.terminate()
+        launcher.kill()
         launcher.wait(60)
         group.close()
         (began, before, opened), (ended, after, all_opened) = times
@@ -312,6 +314,22 @@ class Job:
             "workers": WORKERS, "radix": RADIX, "variant": variant, "mpi": MPI or "openmpi4", "cpu": round(after - before, 3), "last": round(ended - began, 1),
             "launcher_sessions": all_opened[0] - opened[0],
         }), flush=True)
+
+    def probe(self, variant, number):
+        """Probes all workers ten times, as the launcher does while it waits, or, with "probe-in-turn", while ranks run."""
+        targets = [f"{name}.{self.service}={address(i)}" for i, name in enumerate(self.names)]
+        mode, group = (["in-turn"], 256) if variant == "probe-in-turn" else ([], 16)
+        before, answers = resource.getrusage(resource.RUSAGE_CHILDREN), 0
+        for _ in range(10):
+            for first in range(0, WORKERS, group):
+                command = ["/bin/bash", f"{HERE}/../../src/compiler/pods/scripts/probe.sh", self.port, "", *mode, *targets[first:first + group]]
+                answers += len(subprocess.run(command, text=True, capture_output=True, check=True).stdout.splitlines())
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # On a busy machine, a few workers may not answer.
+        if answers < 9 * WORKERS:
+            sys.exit(f"{answers} answers to 10 probes of {WORKERS} workers")
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        print(json.dumps({"workers": WORKERS, "variant": variant, "mpi": MPI or "openmpi4", "cpu": round(used / 10, 5)}), flush=True)
 
     def retry(self, variant, number):
         """Kills a worker that has started others, starts it again after 5 seconds, and measures until all ranks run again."""
@@ -415,8 +433,8 @@ def main():
     number = 0
     for _ in range(REPETITIONS):
         for variant in VARIANTS:
-            method = job.retry if variant.startswith("retry") else job.stall if variant.startswith("stall") else job.launch
-            method(variant, number)
+            methods = {"retry": job.retry, "stall": job.stall, "probe": job.probe}
+            methods.get(variant.split("-")[0], job.launch)(variant, number)
             number += 1
             time.sleep(1)
     job.group.close()

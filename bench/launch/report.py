@@ -233,6 +233,12 @@ From the line "all answer" to the launch, and from the line "asking all hosts" t
             # The launch after the check opens as many again.
             sessions.append(median(variant, n, "launcher_sessions") - (opened if v == "check" else 0))
         print(f"| {n} | {title} | {sessions[0]:.0f} | {sessions[1]:.0f} | {median(v + '-flat', n, what):.2f} | {median(v, n, what):.2f} |")
+    for n in sorted(n for v, n in runs if v == "probe"):
+        times = [1000 * median(v, n, "cpu") / n for v in ("probe", "probe-in-turn")]
+        print(f"""
+The launcher waits for workers, and watches them, without sessions: it connects, and reads the greeting of sshd. With {n} workers, that takes
+{times[0]:.2f} ms of processor time for each worker while it waits, and {times[1]:.2f} ms while ranks run, when one process probes all workers
+(`bench/launch/run.sh {n} 3 probe probe-in-turn`).""")
 
 
 def plot(path, sizes, median, predicted, error):

@@ -33,7 +33,7 @@ for run in "16 3" "32 3" "64 3" "128 3" "256 3" "512 1" "768 1 khorovod khorovod
     # shellcheck disable=SC2086 # a size, its repetitions and variants
     measure $run
 done >bench/launch.jsonl
-for variants in "check check-flat" "stall stall-flat"; do
+for variants in "check check-flat" "stall stall-flat" "probe probe-in-turn"; do
     # shellcheck disable=SC2086 # two variants
     RADIX=4 bench/launch/run.sh 16 3 $variants
 done >>bench/launch.jsonl
