@@ -65,6 +65,33 @@ const NEXT_TO_BOUNDS: &[(&str, &str, &str)] = &[
         "workers: {replicas: 2, slotsPerWorker: 1, resourceClaims: [{name: a, devices: {requests: [{name: g, exactly: {deviceClassName: gpu.nvidia.com, count: 2}}]}}]}",
         "",
     ),
+    (
+        "",
+        "workers: {replicas: 2, elastic: {minReplicas: 2, maxReplicas: 2}}\nlauncher: {kind: torchrun, program: ft_launcher}",
+        "",
+    ),
+    (
+        "",
+        "workers: {replicas: 2, elastic: {minReplicas: 2, maxReplicas: 2}}\nlauncher: {kind: torchrun, program: /opt/nvrx/bin/ft_launcher}",
+        "",
+    ),
+    ("", "launcher: {kind: torchrun, program: torchrun}", "launcher-program"),
+    (
+        "",
+        "workers: {replicas: 2, elastic: {minReplicas: 2, maxReplicas: 2}}\nlauncher: {kind: torchrun, program: --ft}",
+        "invalid-value",
+    ),
+    (
+        "",
+        "workers: {replicas: 2, elastic: {minReplicas: 2, maxReplicas: 2}}\nlauncher: {kind: torchrun, program: python -m torch.distributed.run}",
+        "invalid-value",
+    ),
+    (
+        "",
+        "workers: {replicas: 2, elastic: {minReplicas: 2, maxReplicas: 2}}\nlauncher: {kind: torchrun, program: $HOME/ft_launcher}",
+        "invalid-value",
+    ),
+    ("", "launcher: {kind: jax, program: ft_launcher}", "launcher-program"),
     ("", "placement: {topology: {required: rack}}", ""),
     ("", "placement: {topology: {required: example.com/rack}}", ""),
     ("", "placement: {topology: {required: rack, preferred: block}}", "topology"),

@@ -50,6 +50,16 @@ const FEATURES: &[Feature] = &[
         ],
     },
     Feature {
+        name: "another program in place of torchrun",
+        spec: "workers: {replicas: 2, elastic: {minReplicas: 2, maxReplicas: 2}}\nlauncher: {kind: torchrun, program: ft_launcher}",
+        needs: "",
+        tests: &[
+            "tests/runtime/cases/torchrun.sh ft_launcher",
+            "tests/runtime/cases/torchrun.sh ft_launcher_ends_a_hang",
+            "tests/runtime/cases/torchrun.sh ft_launcher_loses_a_worker",
+        ],
+    },
+    Feature {
         name: "JAX",
         spec: "launcher: jax",
         needs: "",

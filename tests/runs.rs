@@ -108,6 +108,7 @@ const EDITS: &[&[&str]] = &[
     &["launcher.mpi=intelmpi"],
     &["launcher.mpi=mpich"],
     &["launcher.args=[--verbose]"],
+    &["launcher={kind: torchrun, program: ft_launcher}", "workers.elastic={minReplicas: 2, maxReplicas: 8}"],
     &["launcher.runsRanks=true"],
     &["launcher.cpu=7"],
     &["launcher.memory=7Gi"],

@@ -21,6 +21,10 @@ const TOGETHER: &[(&str, &[&str])] = &[
     ("workers.elastic", &["launcher=horovodrun", "workers={replicas: 2, elastic: {minReplicas: 1, maxReplicas: 2}}"]),
     ("workers.gpuResource", &["workers.gpuResource=acme.com/npu"]),
     ("launcher.args", &["launcher.args=[-v]", "slurm={srun: {}}"]),
+    (
+        "launcher.program",
+        &["launcher={kind: torchrun, program: ft_launcher}", "workers.elastic={minReplicas: 1, maxReplicas: 2}"],
+    ),
     ("launcher.interactive", &["launcher={kind: shell, interactive: true}"]),
     ("placement.topology.rankOrder", &["placement.topology.rankOrder=[rack]"]),
     (

@@ -54,6 +54,7 @@ pub fn smallest() -> Spec {
             args: Vec::new(),
             runs_in: LauncherPod::Own,
             runs_ranks: false,
+            program: None,
             interactive: false,
             idle_timeout: 7200,
             resources: Resources { requests: few.clone(), limits: few },

@@ -339,6 +339,7 @@ fn launcher(list: &mut List, launcher: &Launcher, shape: Shape) {
         kind,
         mpi,
         args,
+        program,
         runs_in,
         runs_ranks,
         interactive,
@@ -356,6 +357,7 @@ fn launcher(list: &mut List, launcher: &Launcher, shape: Shape) {
     list.run("launcher.kind", kind.name());
     list.run("launcher.mpi", mpi);
     list.run_if(kind.takes_args(), "launcher.args", arguments(args));
+    list.optional("launcher.program", program.as_ref());
     let runs_in = if *runs_in == LauncherPod::Own { "ownPod" } else { "firstWorker" };
     list.run_if(shape != Shape::Agents, "launcher.runsIn", runs_in);
     list.run("launcher.runsRanks", runs_ranks);

@@ -13,7 +13,7 @@ pub fn launch(plan: &Plan) -> Vec<String> {
     let (program, args) = match spec.launcher.kind {
         LauncherKind::Mpirun => (mpirun(plan), args),
         LauncherKind::Horovodrun => (horovodrun(plan), args),
-        LauncherKind::Torchrun => (vec!["torchrun".to_owned()], args),
+        LauncherKind::Torchrun => (vec![spec.launcher.program.clone().unwrap_or_else(|| "torchrun".to_owned())], args),
         LauncherKind::Deepspeed => (deepspeed(plan), deepspeed_options(plan)),
         LauncherKind::Jax | LauncherKind::Tensorflow | LauncherKind::Shell => return spec.command.clone(),
     };

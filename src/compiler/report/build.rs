@@ -98,7 +98,10 @@ fn launcher(plan: &Plan) -> String {
         }
         LauncherKind::Mpirun => format!("mpirun ({mpi})"),
         LauncherKind::Horovodrun => "horovodrun".to_owned(),
-        LauncherKind::Torchrun => "torchrun".to_owned(),
+        LauncherKind::Torchrun => match &launcher.program {
+            Some(program) => format!("{program}, in place of torchrun"),
+            None => "torchrun".to_owned(),
+        },
         LauncherKind::Deepspeed => "deepspeed".to_owned(),
         LauncherKind::Jax => "khorovod, with the variables of jax.distributed.initialize()".to_owned(),
         LauncherKind::Tensorflow => "khorovod, with TF_CONFIG for MultiWorkerMirroredStrategy".to_owned(),

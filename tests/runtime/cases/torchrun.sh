@@ -109,3 +109,52 @@ case_torchrun_retries() {
   sleep 5
   end_agents
 }
+
+# ft_job LINE...: starts two pods, each with an `ft_launcher` of NVIDIA's Resiliency Extension, in place of torchrun, and two ranks. The
+# image is the worker image, because ft_launcher needs PyTorch 2.3.
+ft_job() {
+  local folder
+  folder=$(framework ft)
+  [[ -d $folder ]] || { skip "nvidia-resiliency-ext could not be installed from PyPI"; return 1; }
+  use_horovod
+  image mount "$folder:/opt/ft"
+  image prepare "install -m 0644 $here/train_ft.py usr/local/lib/train.py" \
+    'printf "#!/usr/bin/python3\nfrom nvidia_resiliency_ext.fault_tolerance.launcher import main\nmain()\n" >usr/local/bin/ft_launcher' \
+    'chmod 755 usr/local/bin/ft_launcher'
+  train 'exec python3 /usr/local/lib/train.py' \
+    'launcher: {kind: torchrun, program: ft_launcher, args: [--ft-initial-rank-heartbeat-timeout=60, --ft-rank-heartbeat-timeout=10]}' \
+    'workers: {replicas: 2, slotsPerWorker: 2, elastic: {minReplicas: 2, maxReplicas: 2}}' \
+    "env: {PYTHONPATH: /opt/ft/lib/$(basename "$folder"/lib/python3*)/site-packages, HANG: \"${HANG:-}\"}"
+}
+
+ft_trains() {
+  expect 0 "trained" "of 4 on $job-$run-0: sum 6"
+  logged 1 "of 4 on $job-$run-1: sum 6"
+}
+
+prepare_ft_launcher() { make_horovod && make_framework ft; }
+case_ft_launcher() { ft_job && ft_trains; }
+
+# ft_launcher ends ranks of which one sends no heartbeat, and starts all ranks again.
+takes_a_minute ft_launcher_ends_a_hang
+prepare_ft_launcher_ends_a_hang() { prepare_ft_launcher; }
+case_ft_launcher_ends_a_hang() {
+  HANG=3 ft_job || return 0
+  expect 0 "trained" "of 4 on $job-$run-0: sum 6"
+  cat "$work"/[01].log | grep -q "rank 3 hangs" || fail "no rank hung"
+  ! grep -q "attempt 1 of" "$work/0.log" || fail "khorovod ended the attempt"
+}
+
+# Another pod takes the place of a lost one.
+takes_a_minute ft_launcher_loses_a_worker
+prepare_ft_launcher_loses_a_worker() { prepare_ft_launcher; }
+case_ft_launcher_loses_a_worker() {
+  HANG=3 ft_job || return 0
+  local tries
+  for ((tries = 0; tries < 200; tries++)); do
+    ! cat "$work"/[01].log | grep -q "rank 3 hangs" || break
+    sleep 0.2
+  done
+  kill_pod 1
+  ft_trains
+}

@@ -108,6 +108,9 @@ pub fn fit(form: &TextForm, text: &str) -> Result<(), (String, Option<WayOut>)> 
             "a branch or tag may change: write the commit that `git ls-remote https://huggingface.co/ORG/NAME` prints for it"
                 .to_owned(),
         )),
+        "Program" if text.trim().contains(char::is_whitespace) => Some(WayOut::Advice(
+            "write options in `launcher.args`; for a program with fixed arguments, put a script into the image".to_owned(),
+        )),
         "SbatchOption" => look_alike(form, text).or_else(|| sbatch_way_out(text)),
         _ => generic(),
     };
@@ -303,6 +306,9 @@ texts! {
     /// The URL of a file.
     FileUrl, "an http or https URL of a file, such as `https://example.org/set.tar.gz`", 2048,
         r"^https?://([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|\[[0-9A-Fa-f.]*(:[0-9A-Fa-f.]*){2,7}\])(:[0-9]{1,5})?/[!-~]*$", file_url;
+    /// A program in the image, without arguments.
+    Program, "a program: one word or path of letters, digits, `-`, `_`, `.`, `+` and `/`", 1024, r"^[A-Za-z0-9_./+][-A-Za-z0-9_./+]*$",
+        |text| !text.starts_with('-') && !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./+".contains(&b));
     /// A SHA-256 digest.
     Sha256, "a SHA-256 digest, 64 hexadecimal digits in lower case", 64, r"^[0-9a-f]{64}$", sha256;
     /// A pattern for the paths of files.

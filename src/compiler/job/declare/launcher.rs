@@ -16,6 +16,8 @@ shape! {
         "mpi" mpi: Mpi, default "openmpi", example "mpich";
         /// Arguments of the launcher program. khorovod adds the number of ranks, the hosts, the ssh settings and the bounds of `elastic`; for mpirun also `--bind-to none` and an option that starts each line of output with its rank, if you do not set these. `khorovod plan` prints the whole command. torchrun gets these values as variables `PET_*` instead. Not with jax, tensorflow and shell, which have no options. Bind ranks to cores only if each worker has cores of its own: see `workers.cpu`.
         "args" args: Vec<At<Word>>, example json!(["--bind-to", "socket"]);
+        /// The program that each pod runs in place of torchrun, such as `ft_launcher` of NVIDIA's Resiliency Extension. It must take the options and the variables `PET_*` of torchrun. Only with torchrun and `workers.elastic`. Default: `torchrun`.
+        "program" program: Program, example "ft_launcher";
         /// The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend`, torchrun, jax, tensorflow and `security.apiAccess: false`.
         "runsIn" runs_in: LauncherPod, example "firstWorker";
         /// Whether the launcher pod also runs ranks, as one more host beside the workers and with the same resources. Only with `runsIn: ownPod`, and not with `workers.elastic`.

@@ -176,6 +176,7 @@ pub fn launcher(body: &declare::Body, target: &Facts, scheduling: &Scheduling, d
         kind,
         mpi,
         args: items(given.args.as_ref()).map(|word| word.0.clone()).collect(),
+        program: text!(given.program),
         runs_in,
         runs_ranks: given.runs_ranks().value && runs_in == LauncherPod::Own,
         interactive,

@@ -30,6 +30,13 @@ codes! {
     /// launcher.
     Error TORCHRUN_SSH = "torchrun-ssh";
 
+    /// A program in place of torchrun, in a job that does not support it
+    ///
+    /// A program such as `ft_launcher` replaces torchrun, finds the other hosts by the rendezvous `c10d`, and restarts the ranks of all
+    /// hosts by itself. Only an elastic job of torchrun works in this way. If the number of workers must not change, write it as both
+    /// `minReplicas` and `maxReplicas`.
+    Error LAUNCHER_PROGRAM = "launcher-program";
+
     /// An interactive launcher that is not a shell
     ///
     /// `interactive: true` keeps the launcher pod open for `kubectl exec`. Only `kind: shell` supports that.
@@ -73,6 +80,7 @@ type Table = (&'static [&'static str], fn(&Case<'_>) -> Vec<Option<Problem>>);
 const TABLES: &[Table] = &[
     (&[], excluding),
     (&["launcher.kind"], elastic),
+    (&["launcher.kind", "workers"], program),
     (&["launcher.kind", "launcher.interactive"], interactive),
     (&[], overridden),
     (&["lifecycle"], stall_check),
@@ -222,6 +230,27 @@ pub fn spares(case: &Case<'_>) -> Option<Span> {
     let workers = case.body.workers.as_ref()?;
     let groups = workers.groups.iter().flat_map(|at| &at.value).map(|group| group.spares.as_ref());
     [workers.spares.as_ref()].into_iter().chain(groups).flatten().find(|at| at.0 > 0).map(|at| at.key)
+}
+
+/// Reports a program in place of torchrun, in a job that does not support it.
+fn program(case: &Case<'_>) -> Vec<Option<Problem>> {
+    let spec = case.spec;
+    let kind = spec.launcher.kind;
+    let (message, hint) = match (kind, &spec.elastic) {
+        (LauncherKind::Torchrun, Some(_)) => return Vec::new(),
+        (LauncherKind::Torchrun, None) => {
+            let workers: u32 = spec.groups.iter().map(|group| group.replicas).sum();
+            (
+                "`launcher.program` needs `workers.elastic`, in which the program restarts the ranks".to_owned(),
+                format!("add `elastic: {{minReplicas: {workers}, maxReplicas: {workers}}}` to `workers`"),
+            )
+        }
+        _ => (
+            format!("`launcher.program` replaces torchrun, and the launcher is `{}`", kind.name()),
+            "write `kind: torchrun`, or remove `program`".to_owned(),
+        ),
+    };
+    vec![conflict(&LAUNCHER_PROGRAM, key(field!(case.launcher.program)), message, NO_OTHER, hint)]
 }
 
 /// Reports an interactive launcher that is not a shell.

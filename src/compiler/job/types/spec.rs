@@ -220,6 +220,8 @@ pub struct Launcher {
     pub kind: LauncherKind,
     pub mpi: Mpi,
     pub args: Vec<String>,
+    /// The program in place of torchrun.
+    pub program: Option<String>,
     pub runs_in: LauncherPod,
     /// Whether ranks also run in the separate launcher pod, which is then one more host beside the workers. Always
     /// false if the launcher runs in the first worker.
