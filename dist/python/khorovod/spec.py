@@ -217,7 +217,9 @@ class Workers(Spec):
     elastic: Elastic | None = None
     """The number of workers may change during the run. Only with `launcher: horovodrun` or `torchrun`, and not
     with `groups` and `spares`. The run continues without lost workers. khorovod does not change the number
-    itself, but you can. With horovodrun: `kubectl scale statefulset JOB-RUN-worker --replicas 6`. With
+    itself, but you can. Not with `horovodrun` in a queue of Kueue or in a gang; with torchrun, Kueue admits
+    more workers when the quota has room (0.18 or newer), but not with `placement.topology`, under which the
+    number must stay as it is. With horovodrun: `kubectl scale statefulset JOB-RUN-worker --replicas 6`. With
     torchrun, until you apply the spec again: `kubectl patch job JOB-RUN -p '{"spec": {"completions": 6,
     "parallelism": 6}}'`.
 
@@ -261,9 +263,9 @@ class Workers(Spec):
     """
 
     spares: int | None = None
-    """The number of additional workers, which are ready but run no ranks until another worker is lost. Each
-    group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow,
-    and not with `elastic`. Default: `0`.
+    """The number of additional workers, which are ready but run no ranks until another worker is lost. Without
+    one, another pod replaces a lost worker: see `launcher.runsIn`. Each group has its own spares. Only with
+    `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow, and not with `elastic`. Default: `0`.
 
     Example: `1`
     """
@@ -430,9 +432,9 @@ class Group(Spec):
     """
 
     spares: int | None = None
-    """The number of additional workers, which are ready but run no ranks until another worker is lost. Each
-    group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow,
-    and not with `elastic`. Default: `0`.
+    """The number of additional workers, which are ready but run no ranks until another worker is lost. Without
+    one, another pod replaces a lost worker: see `launcher.runsIn`. Each group has its own spares. Only with
+    `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow, and not with `elastic`. Default: `0`.
 
     Example: `1`
     """
@@ -643,7 +645,11 @@ class Launcher(Spec):
 
     - `"mpirun"`: The launcher of MPI.
     - `"horovodrun"`: The launcher of Horovod, static or elastic.
-    - `"torchrun"`: The launcher of PyTorch, which needs no ssh.
+    - `"torchrun"`: The launcher of PyTorch, which needs no ssh. It reads its options from variables that
+    khorovod sets: `PET_NNODES`, `PET_NPROC_PER_NODE`, `PET_NODE_RANK` (the index of the pod),
+    `PET_MAX_RESTARTS`, `PET_TEE`, `PET_RDZV_CONF`, and `PET_MASTER_ADDR` and `PET_MASTER_PORT` or, with
+    `elastic`, `PET_RDZV_BACKEND`, `PET_RDZV_ENDPOINT` and `PET_RDZV_ID`; with `hostNetwork` also
+    `PET_LOCAL_ADDR`. `khorovod plan` prints their values.
     - `"deepspeed"`: The launcher of DeepSpeed.
     - `"jax"`: Processes of JAX, which `jax.distributed.initialize()` connects. Needs no ssh.
     - `"tensorflow"`: Processes of TensorFlow with `TF_CONFIG`, for `MultiWorkerMirroredStrategy`. Needs no
@@ -674,14 +680,25 @@ class Launcher(Spec):
     Example: `["--bind-to", "socket"]`
     """
 
+    program: str | None = None
+    """The program that each pod runs in place of torchrun, such as `ft_launcher` of NVIDIA's Resiliency
+    Extension. It must take the options and the variables `PET_*` of torchrun. Only with torchrun and
+    `workers.elastic`. Default: `torchrun`.
+
+    Example: `"ft_launcher"`
+    """
+
     runs_in: Literal["ownPod", "firstWorker"] | None = None
     """The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend`,
     torchrun, jax, tensorflow and `security.apiAccess: false`.
 
     - `"ownPod"`: A pod of its own. A Job runs the launcher and a StatefulSet the workers, which the launcher
-    scales.
+    scales. If the node of a worker fails, the ranks run again after about 15 seconds with one of the
+    `spares`, and after about 30 seconds without one.
     - `"firstWorker"`: The first worker. One Indexed Job runs all workers, so the launcher needs no permission
-    to scale them.
+    to scale them. If a node fails, Kubernetes replaces its pod after about 80 seconds. Meanwhile the others
+    wait in their pods; elastic torchrun starts the ranks again on them when it notices the loss. There are no
+    spares.
 
     Example: `"firstWorker"`
     """
@@ -720,7 +737,8 @@ class Launcher(Spec):
 
     lost_timeout: str | None = None
     """How long the workers wait while no launcher runs, for example because its node is lost. After this time,
-    the workers release their GPUs and CPUs. Not with torchrun, jax and tensorflow, `lifecycle.keepWorkers`
+    the workers release their GPUs and CPUs. With torchrun, jax and tensorflow, the pods wait for the first
+    worker, at most `lifecycle.startTimeout`. Not with torchrun, jax and tensorflow, `lifecycle.keepWorkers`
     and `security.apiAccess: false`. Default: `"15m"`.
 
     Example: `"1h"`
@@ -1187,7 +1205,11 @@ class Placement(Spec):
     """
 
     tolerations: list[Toleration] | None = None
-    """Taints that the pods tolerate, as in Kubernetes.
+    """Taints that the pods tolerate, as in Kubernetes. For the taints `node.kubernetes.io/not-ready` and
+    `node.kubernetes.io/unreachable` of a node that has failed, khorovod adds `tolerationSeconds: 30` to the
+    launcher pod and, with `launcher.runsIn: firstWorker`, to each worker, unless an entry tolerates the
+    taint: after that time Kubernetes evicts the pod, and starts another one. Other workers and other targets
+    have the default of Kubernetes, 300 seconds.
 
     Example: `[Toleration(key="nvidia.com/gpu", operator="Exists")]`
     """
@@ -1219,9 +1241,12 @@ class Placement(Spec):
     """
 
     topology: Topology | None = None
-    """How close together the workers run: in one rack, one block, or one domain of another level. A level is a
-    node label, or one of the words `host`, `nvlink`, `rack`, `block`, `zone` and `region`. khorovod passes it
-    to Kueue, to Volcano or to the PodGroup of Kubernetes, or else sets an affinity of the pods.
+    """How close together the workers run: in one rack, one block, or one domain of another level. A level is the
+    label of nodes, such as `cloud.example.com/rack`, or a word for one: `host` is `kubernetes.io/hostname`,
+    `nvlink` is `nvidia.com/gpu.clique`, and `rack`, `block`, `zone` and `region` are
+    `topology.kubernetes.io/rack` and so on. Kubernetes itself sets only those of `host`, `zone` and `region`.
+    khorovod passes it to Kueue, to Volcano or to the PodGroup of Kubernetes, or else sets an affinity of the
+    pods.
 
     Example: `Topology(required="rack")`
     """
@@ -1279,7 +1304,7 @@ class Toleration(Spec):
 
 @dataclass(kw_only=True, slots=True, repr=False)
 class Topology(Spec):
-    """How close together the workers run. A level is a node label, or one of these words: `host`
+    """How close together the workers run. A level is the label of nodes, or one of these words: `host`
     (`kubernetes.io/hostname`), `nvlink` (`nvidia.com/gpu.clique`), `rack` and `block`
     (`topology.kubernetes.io/rack` and `/block`), `zone` and `region` (`topology.kubernetes.io/zone` and
     `/region`).
@@ -1290,9 +1315,10 @@ class Topology(Spec):
     }
 
     required: str | None = None
-    """All workers run in one domain of this level, or do not start.
+    """All workers run in one domain of this level, or do not start: `rack`, or a label of your nodes such as
+    `cloud.example.com/rack`.
 
-    Example: `"rack"`
+    Example: `"rack"` or `"cloud.example.com/rack"`
     """
 
     preferred: str | None = None
@@ -1370,6 +1396,7 @@ class Scheduling(Spec):
     local_queue: str | None = None
     """The LocalQueue of Kueue, in the namespace of the job. The rendered Job has the label of the queue and no
     `suspend: true`: Kueue's webhook suspends it when you apply it, and Kueue starts it when there is room.
+    With `workers.elastic` only under torchrun: Kueue 0.18 or newer then admits a changed number of workers.
     Default: Kueue does not manage the job.
 
     Example: `"team-a"`
@@ -1390,7 +1417,9 @@ class Scheduling(Spec):
     """
 
     suspend: bool | None = None
-    """Whether the job starts suspended. If you set it while the job runs, its pods end. Default: `False`."""
+    """Whether the job starts suspended, until you apply it with false. If you set it while the job runs, its
+    pods end. Default: `False`.
+    """
 
     scheduler_name: str | None = None
     """The name of the scheduler. Default: the scheduler of the gang, else that of the cluster.
@@ -1432,11 +1461,11 @@ class Lifecycle(Spec):
     """
 
     retries: int | None = None
-    """How often the training is started again after attempts that failed in a row. Lost, evicted and preempted
-    workers do not count, unless the attempt ran for less than a minute. An attempt that runs for
-    `retriesResetAfter` sets the count to 0, so a training that fails every few hours never ends if there is
-    no `deadline`. With elastic torchrun, this is also the limit for restarts of the ranks within each
-    attempt. Default: `3`.
+    """How often the training is started again after attempts that failed in a row. With torchrun, jax and
+    tensorflow, it starts again in the same pods. Lost, evicted and preempted workers do not count, unless the
+    attempt ran for less than a minute. An attempt that runs for `retriesResetAfter` sets the count to 0, so a
+    training that fails every few hours never ends if there is no `deadline`. With elastic torchrun, this is
+    also the limit for restarts of the ranks within each attempt. Default: `3`.
 
     Example: `0`
     """
@@ -1608,6 +1637,8 @@ class Security(Spec):
     """The id of the user that the containers run as. On a shared disk (`nfs`, `hostPath`, `existingClaim`), set
     the id of the owner of the files, as `id -u` prints it. Under `openshift` the platform assigns it.
     Default: `65532`.
+
+    Example: `1000`
     """
 
     fs_group: int | None = None
@@ -2105,7 +2136,11 @@ class TrainingJobFields(Spec):
 
     - `"mpirun"`: The launcher of MPI.
     - `"horovodrun"`: The launcher of Horovod, static or elastic.
-    - `"torchrun"`: The launcher of PyTorch, which needs no ssh.
+    - `"torchrun"`: The launcher of PyTorch, which needs no ssh. It reads its options from variables that
+    khorovod sets: `PET_NNODES`, `PET_NPROC_PER_NODE`, `PET_NODE_RANK` (the index of the pod),
+    `PET_MAX_RESTARTS`, `PET_TEE`, `PET_RDZV_CONF`, and `PET_MASTER_ADDR` and `PET_MASTER_PORT` or, with
+    `elastic`, `PET_RDZV_BACKEND`, `PET_RDZV_ENDPOINT` and `PET_RDZV_ID`; with `hostNetwork` also
+    `PET_LOCAL_ADDR`. `khorovod plan` prints their values.
     - `"deepspeed"`: The launcher of DeepSpeed.
     - `"jax"`: Processes of JAX, which `jax.distributed.initialize()` connects. Needs no ssh.
     - `"tensorflow"`: Processes of TensorFlow with `TF_CONFIG`, for `MultiWorkerMirroredStrategy`. Needs no

@@ -105,7 +105,7 @@ export interface Cost {
   gpus: number;
   /** The number of GPUs with the minimum and the maximum number of workers. Both are `gpus` unless the job is elastic. */
   bounds: [number, number];
-  /** The maximum GPU hours, rounded up. It is absent if the job has no deadline or no GPUs. */
+  /** The maximum GPU hours until the deadline, rounded up. It is absent if the job has no deadline or no GPUs. GPUs of nodes that do not answer are not included: Kubernetes counts them as in use until the pod is deleted, while another pod has GPUs too. */
   mostHours?: number;
 }
 export const checkCost: c.Check<Cost> = c.object({
