@@ -39,7 +39,7 @@ test("a pasted file becomes the job that the command prints", async () => {
     const shown = await page.locator("#import .done").innerText();
     check(shown.includes(`${rows} fields: `) && rows > 5, `${shown}; ${rows} rows`);
     await page.screenshot({ path: join(out, `import-${system}.png`) });
-    await page.getByRole("button", { name: "Close" }).click();
+    await page.locator("#import").getByRole("button", { name: "Close" }).click();
   }
   await server.close();
 });
@@ -87,7 +87,7 @@ test("the report of an import begins with what is lost, and can be opened again"
     "the order of the rows",
   );
   check(order.length > 1, `rows with one outcome only: ${order}`);
-  await page.getByRole("button", { name: "Close" }).click();
+  await page.locator("#import").getByRole("button", { name: "Close" }).click();
   // Edits do not end it, and neither does a reload.
   await after(page, () => write(page, imported("slurm", file).replace("replicas: 2", "replicas: 3")));
   await again.click();

@@ -75,7 +75,7 @@ export function scalarAt(state: EditorState, pos: number, path: string): string 
       if (name !== "Pair") return true;
       const own = [...pathOf(node, text), keyText(node.getChild("Key"), text)].join(".");
       const value = node.lastChild;
-      if (own === path && value && value.name.endsWith("Literal")) found = keyText(value, text);
+      if (own === path && value?.name.endsWith("Literal")) found = keyText(value, text);
       return path.startsWith(`${own}.`);
     },
   });
