@@ -92,6 +92,16 @@ const STATES = [
       await page.waitForTimeout(80);
     },
   ],
+  // The notice stays, so this is the last state.
+  [
+    "replaced-draft",
+    smallest,
+    "picture",
+    async (page) => {
+      await page.selectOption("#examples", "torchrun");
+      await page.getByRole("button", { name: "Bring it back" }).waitFor();
+    },
+  ],
 ];
 
 const THEMES = { light: {}, dark: { colorScheme: "dark" } };

@@ -107,7 +107,7 @@ pub struct Stream<'a> {
 }
 
 /// The largest document whose lines are indented otherwise on trial.
-const LARGEST_TRIAL: usize = 64 << 10;
+const LARGEST_TRIAL: usize = 16 << 10;
 
 impl<'a> Stream<'a> {
     /// A stream without texts.

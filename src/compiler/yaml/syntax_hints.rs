@@ -28,7 +28,7 @@ pub const UNEVEN: &str = "start this line in the same column as the other keys o
 /// The edits that give the line that contains the byte `at` the indentation of a map or a list above it. Each edit moves this line
 /// only, or also the lines below it that are indented as far. The text may still have errors after an edit.
 pub fn reindented(text: &str, at: usize) -> Vec<Edit> {
-    let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
+    let start = text.get(..at).unwrap_or_default().rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].split_inclusive('\n').next().unwrap_or_default();
     let own = indent(line);
     let below = || text[start + line.len()..].split_inclusive('\n');
