@@ -5,7 +5,7 @@ import type { EditorView, Tooltip } from "@codemirror/view";
 import { paragraphTo } from "./book";
 import { type CursorContext, cursorContext, keyAt, scalarAt } from "./cursor";
 import { h, markup, number } from "./dom";
-import { excludes, type Field, type Fields, first, flow, type Schema, shapeOf, typesOf } from "./schema";
+import { excludedLaunchers, type Field, type Fields, first, flow, type Schema, shapeOf, typesOf } from "./schema";
 
 /** The place in the documentation that lists a field, by its path: the section of the field that contains it. */
 export function fieldAnchor(path: string[]): string {
@@ -58,10 +58,15 @@ export function completions(fields: Fields) {
     if (!at) return null;
     const typed = state.sliceDoc(at.from, pos);
     if (!explicit && typed === "" && !/[\s[{]$/.test(state.sliceDoc(pos - 1, pos))) return null;
-    const launcher = scalarAt(state, pos, "spec.launcher") ?? scalarAt(state, pos, "spec.launcher.kind");
+    const isExcluded = (parts: Schema[]) => {
+      const launchers = excludedLaunchers(parts);
+      if (!launchers.length) return false;
+      const launcher = scalarAt(state, pos, "spec.launcher") ?? scalarAt(state, pos, "spec.launcher.kind");
+      return launcher !== undefined && launchers.includes(launcher);
+    };
     const missing = fields
       .in(at.path)
-      .filter(({ name, parts }) => !at.siblings.has(name) && name !== typed && !excludes(parts, launcher));
+      .filter(({ name, parts }) => !at.siblings.has(name) && name !== typed && !isExcluded(parts));
     const keys = at.isKey ? missing.map((field, index) => keyOption(field, index, at)) : [];
     // A name that the user makes up is being typed: an example of the whole map would replace it.
     const hasValues = !at.isKey || (!keys.length && typed === "");

@@ -125,10 +125,9 @@ export class Fields {
   }
 }
 
-/** Whether the description of a field excludes a launcher, as in "so not with torchrun, jax and tensorflow". */
-export function excludes(parts: Schema[], launcher: string | undefined): boolean {
-  const launchers = /so not with ([a-z, ]+)/.exec(first(parts, "description") ?? "")?.[1] ?? "";
-  return launcher !== undefined && launchers.split(/\W+/).includes(launcher);
+/** The launchers that the description of a field excludes, as in "so not with torchrun, jax and tensorflow". */
+export function excludedLaunchers(parts: Schema[]): string[] {
+  return /so not with ([a-z, ]+)/.exec(first(parts, "description") ?? "")?.[1]?.split(/\W+/) ?? [];
 }
 
 /** Whether the value is a map or a list that people write over several lines; anything else is a value. */
