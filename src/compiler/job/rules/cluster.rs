@@ -145,7 +145,7 @@ fn images(case: &Case<'_>, problems: &mut Vec<Problem>) {
                 Problem::new(&IMAGE_UNPINNED, span, format!("the image `{name}` {what}: its content may change"));
             let name = name.strip_suffix(":latest").unwrap_or(name).trim_end_matches(':');
             problems.push(problem.hint(format!(
-                "append the tag of a version that the registry has, such as `{name}:1.4`, or its digest, `{name}@sha256:…`; khorovod does not ask the registry for them"
+                "append a tag or a digest that the registry has, in the form `{name}:1.4` or `{name}@sha256:…`; khorovod does not look them up"
             )));
         }
     }
