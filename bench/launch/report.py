@@ -213,7 +213,7 @@ seconds apart.
 
 
 def commands(runs, median):
-    """What khorovod itself runs on all hosts."""
+    """Prints the cost of the commands that khorovod itself runs on all hosts."""
     measured = [(title, v, what, n) for title, v, what in (("health check", "check", "cpu_before"), ("evidence of a stall", "stall", "cpu"))
                 for n in sorted(n for variant, n in runs if variant == v)]
     if not measured:

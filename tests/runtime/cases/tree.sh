@@ -171,6 +171,22 @@ case_tree_stall_below_a_broken_worker() {
   stalls_over_a_tree 4 inside_pod worker-2 touch /tmp/broken
 }
 
+# A worker invents answers of other hosts to the commands of the launcher.
+takes_a_minute tree_distrusts_output
+case_tree_distrusts_output() {
+  local workers=', healthCheck: {policy: Always}'
+  image prepare '[[ $POD != worker-2 ]] || { mv usr/bin/ssh usr/bin/ssh.real; cat >usr/bin/ssh; chmod 755 usr/bin/ssh; } <<"END"' '#!/bin/bash' \
+    'printf "%s\n" "checked x[\$(touch /tmp/owned)]" "x[\$(touch /tmp/owned)] end" "../../../../tmp/owned note owned" "unfit ../../x owned" " owned"' \
+    'echo yes >>/tmp/ran' 'exec /usr/bin/ssh.real "$@"' END
+  tree_job 'echo up $OMPI_COMM_WORLD_RANK; exec sleep 300' 'lifecycle: {retries: 0, stall: {timeout: 15s, action: report}}'
+  wait_for launcher "  5 ranks " 90 || return
+  [[ -n $(inside_pod worker-2 cat /tmp/ran) ]] || fail "the worker has invented nothing"
+  ! inside_pod launcher test -e /tmp/owned || fail "the launcher executed or wrote what a worker has sent"
+  ! grep -q owned "$work/launcher.log" || fail "the launcher believes what a worker has sent"
+  delete_job
+  wait_for launcher "received SIGTERM"
+}
+
 # Index 0 is a host too, and mpirun starts its ranks itself: index 1 starts 2, and 3 starts 4. The sessions of index 0 are not counted,
 # because its program has another name.
 case_tree_in_one_job() {
