@@ -85,6 +85,16 @@ const FEATURES: &[Feature] = &[
         ],
     },
     Feature {
+        name: "S3 objects that workers pass on",
+        spec: "storage: [{name: data, mountPath: /data, s3: {bucket: sets, prefix: coco/, secretName: s3-keys}}]",
+        needs: "",
+        tests: &[
+            "tests/runtime/cases/storage.sh s3_passed_on",
+            "tests/runtime/cases/storage.sh s3_passed_on_torchrun",
+            "tests/runtime/cases/storage.sh s3_passed_on_rotten",
+        ],
+    },
+    Feature {
         name: "a gang of Kubernetes",
         spec: "scheduling: {gang: native}",
         needs: "feature gates",

@@ -16,9 +16,7 @@ use std::borrow::Cow;
 pub use crate::job::limits::RENDEZVOUS_PORT;
 use crate::job::limits::{MAX_CONFIG_MAP, json_size};
 use crate::job::target::SshKeys;
-use crate::job::valid::{
-    CodeSource, Download, Group, LauncherKind, LauncherPod, Mpi, Spec, Topology, Volume, VolumeSource,
-};
+use crate::job::valid::{CodeSource, Group, LauncherKind, LauncherPod, Mpi, Spec, Topology, Volume, VolumeSource};
 
 pub use hosts::role;
 pub use level::Level;
@@ -271,22 +269,6 @@ impl Plan {
     pub fn brings_keys(&self) -> bool {
         let needs_keys = self.uses_ssh() || self.spec.has_downloads();
         needs_keys && self.spec.target.ssh_keys != SshKeys::Operator
-    }
-
-    /// Whether data of any volume is copied from or to a bucket.
-    pub fn has_s3(&self) -> bool {
-        self.spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::S3(_)))
-    }
-
-    /// The volumes with models and data that are downloaded once and passed on from pod to pod.
-    pub fn downloads(&self) -> Vec<(&Volume, &Download)> {
-        let storage = self.spec.storage.iter();
-        storage
-            .filter_map(|volume| match &volume.source {
-                VolumeSource::Download(download) => Some((volume, download)),
-                _ => None,
-            })
-            .collect()
     }
 
     /// The S3 volumes that are uploaded, with the seconds between two uploads.

@@ -15,9 +15,7 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use crate::job::target::SshKeys;
-use crate::job::valid::{
-    Download, DownloadSource, HealthPolicy, LauncherKind, Mpi, Progress, S3, Stall, Volume, VolumeSource,
-};
+use crate::job::valid::{DownloadSource, HealthPolicy, LauncherKind, Mpi, Progress, S3, Stall, Volume, VolumeSource};
 use crate::plan::{Plan, Shape};
 use scripts::scripts;
 
@@ -56,11 +54,15 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
     }
     if let Some(transfers) = transfers(plan) {
         files.push(generated("s3.json", transfers));
-        files.extend(scripts![scripts, "s3.sh", "s3.py"]);
+        files.extend(scripts![scripts, "s3.sh"]);
     }
     if let Some(downloads) = downloads(plan) {
         files.push(generated("download.json", downloads));
         files.extend(scripts![scripts, "download.sh", "download.py"]);
+    }
+    // download.py imports it for an S3 volume.
+    if plan.spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::S3(_))) {
+        files.extend(scripts![scripts, "s3.py"]);
     }
     if let Some(passwd) = settings::passwd(plan) {
         files.push(generated("passwd", passwd));
@@ -205,14 +207,14 @@ fn generated(name: &'static str, text: String) -> File {
     File { name, text: Cow::Owned(text) }
 }
 
-/// The S3 volumes for `s3.py`, as JSON. None if the job has no S3 volume.
+/// The S3 volumes that are uploaded, for `s3.py`, as JSON. None if there are none.
 fn transfers(plan: &Plan) -> Option<String> {
     let volumes: Vec<_> = plan
         .spec
         .storage
         .iter()
         .filter_map(|volume| match &volume.source {
-            VolumeSource::S3(s3) => Some(transfer(&volume.name, &volume.mount_path, s3)),
+            VolumeSource::S3(s3) if s3.upload => Some(transfer(&volume.name, &volume.mount_path, s3)),
             _ => None,
         })
         .collect();
@@ -235,22 +237,34 @@ fn transfer(name: &str, path: &str, s3: &S3) -> serde_json::Value {
     })
 }
 
-/// The downloads for `download.py`, as JSON. `None` if the job does not download anything.
+/// The volumes that one pod downloads and the others get from it, for `download.py`, as JSON. `None` if there are none.
 fn downloads(plan: &Plan) -> Option<String> {
-    let volume = |(volume, download): (&Volume, &Download)| {
-        let (name, path, has_token) = (&volume.name, &volume.mount_path, download.secret.is_some());
-        match &download.source {
-            DownloadSource::HuggingFace { repository, revision, files } => json!({
-                "name": name, "path": path, "huggingFace": repository, "revision": revision, "files": files,
-                "unpacks": false, "hasToken": has_token,
-            }),
-            DownloadSource::Url { url, sha256, unpacks } => json!({
-                "name": name, "path": path, "url": url, "sha256": sha256, "unpacks": unpacks, "hasToken": has_token,
-            }),
-        }
-    };
-    let volumes: Vec<_> = plan.downloads().into_iter().map(volume).collect();
+    let volumes: Vec<_> = plan.spec.storage.iter().filter_map(download).collect();
     (!volumes.is_empty()).then(|| serde_json::Value::Array(volumes).to_string())
+}
+
+/// One such volume.
+fn download(volume: &Volume) -> Option<serde_json::Value> {
+    let (name, path) = (&volume.name, &volume.mount_path);
+    let download = match &volume.source {
+        VolumeSource::Download(download) => download,
+        VolumeSource::S3(s3) if !s3.upload => {
+            return Some(json!({
+                "name": name, "path": path, "s3": transfer(name, path, s3), "unpacks": false, "hasToken": false,
+            }));
+        }
+        _ => return None,
+    };
+    let has_token = download.secret.is_some();
+    Some(match &download.source {
+        DownloadSource::HuggingFace { repository, revision, files } => json!({
+            "name": name, "path": path, "huggingFace": repository, "revision": revision, "files": files,
+            "unpacks": false, "hasToken": has_token,
+        }),
+        DownloadSource::Url { url, sha256, unpacks } => json!({
+            "name": name, "path": path, "url": url, "sha256": sha256, "unpacks": unpacks, "hasToken": has_token,
+        }),
+    })
 }
 
 #[cfg(test)]

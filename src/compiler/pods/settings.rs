@@ -88,8 +88,9 @@ pub fn job(plan: &Plan) -> String {
     let elastic = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
     let timeout = elastic.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
     // The S3 volumes that are uploaded, with the seconds between two uploads: `results=600`.
-    let intervals = plan.has_s3().then(|| {
-        let uploads = plan.uploads().into_iter();
+    let uploads = plan.uploads();
+    let intervals = (!uploads.is_empty()).then(|| {
+        let uploads = uploads.iter();
         ("upload_intervals", array(uploads.map(|(volume, seconds)| word(&format!("{}={seconds}", volume.name)))))
     });
     // The metric with its port, and the file, whose changes count as progress; the action after a stall; and the folder

@@ -321,7 +321,7 @@ fn storage(job: &str, volume: &Volume) -> Storage {
         VolumeSource::S3(s3) => {
             let transfers = match (s3.download, s3.upload) {
                 (true, true) => "downloaded before training, uploaded while it runs and after it",
-                (true, false) => "downloaded before training",
+                (true, false) => "downloaded once before training and passed on",
                 _ => "uploaded during and after training",
             };
             (format!("s3://{}/{}, {transfers}{}", s3.bucket, s3.prefix, size(s3.size.as_ref())), s3.upload)
@@ -527,7 +527,8 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object], pods: u32) 
             }
             Egress::Private => {
                 let has_buckets = spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::S3(_)));
-                let servers = match (has_buckets, !spec.has_downloads()) {
+                let has_servers = spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::Download(_)));
+                let servers = match (has_buckets, !has_servers) {
                     (false, true) => "API server has",
                     (true, true) => "API server and the S3 servers have",
                     (false, false) => "API server and the servers of the downloads have",

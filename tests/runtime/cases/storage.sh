@@ -15,6 +15,9 @@ prepare_s3_superseded() { prepare_s3; }
 prepare_s3_retries_used_up() { prepare_s3; }
 prepare_s3_final_exit_code() { prepare_s3; }
 prepare_s3_torchrun() { prepare_s3; }
+prepare_s3_passed_on() { prepare_s3; }
+prepare_s3_passed_on_torchrun() { prepare_s3; }
+prepare_s3_passed_on_without_permission() { prepare_s3; }
 prepare_s3_web_identity() { prepare_s3; }
 prepare_s3_pod_identity() { prepare_s3; }
 prepare_s3_https_proxy() { prepare_s3; }
@@ -445,4 +448,81 @@ case_download_without_token() {
   train 'echo trains' 'launcher: {kind: mpirun, runsIn: firstWorker}' \
     "storage: [{name: set, mountPath: /set, download: {url: \"$files/set.bin\", sha256: $(sha256sum </dev/null | cut -d ' ' -f 1)}}]"
   expect 42 "$files/set.bin: HTTP 401; set \`secretName\`, a Secret with a token that may read it"
+}
+
+# data_volume: prints a volume that is only copied in. Its bucket has a small object, one of several chunks, and one uploaded in parts.
+data_volume() {
+  echo "storage: [{name: set, mountPath: /set, s3: {endpoint: \"$place\", bucket: data, prefix: p/, region: eu-west-1, secretName: s3-keys}}]"
+}
+data_bucket() {
+  serve_buckets AKIDTEST secret eu-west-1 || return
+  put data
+  put data/other "not below the prefix"
+  put data/p/deep/er/text $'of the bucket\n'
+  head -c 9000000 /dev/urandom >"$work/weights"
+  put data/p/weights "@$work/weights"
+  in_parts data/p/parts "$work/weights" || return
+  sum=$(sha256sum <"$work/weights")
+  bucket_keys
+}
+
+# in_parts KEY FILE: uploads a file in two parts.
+in_parts() {
+  local upload parts='' number tag
+  signed() { curl -sS -f --user "$key:$secret" --aws-sigv4 "aws:amz:$region:s3" -H 'x-amz-content-sha256: UNSIGNED-PAYLOAD' "$@"; }
+  upload=$(signed -X POST "$place/$1?uploads=" | grep -o '<UploadId>[^<]*')
+  upload=${upload#*>}
+  for number in 1 2; do
+    tag=$(head -c $((number == 1 ? 6000000 : 9000000)) "$2" | tail -c "+$((number == 1 ? 1 : 6000001))" |
+      signed -X PUT -D - -o /dev/null --data-binary @- "$place/$1?partNumber=$number&uploadId=$upload" | tr -d '\r' | sed -n 's/^[Ee][Tt]ag: //p')
+    parts+="<Part><PartNumber>$number</PartNumber><ETag>$tag</ETag></Part>"
+  done
+  signed -X POST --data-binary "<CompleteMultipartUpload>$parts</CompleteMultipartUpload>" "$place/$1?uploadId=$upload" | grep -q ETag ||
+    fail "$1 could not be uploaded in parts"
+}
+
+shows_set='cat /set/deep/er/text; sha256sum /set/weights /set/parts; [[ ! -e /set/other ]] || exit 4'
+
+# One pod downloads from the bucket, and the others get the data from it. The next attempt copies nothing.
+case_s3_passed_on() {
+  local sum
+  data_bucket || return
+  train "$shows_set; [[ -e /tmp/again ]] || { touch /tmp/again; exit 3; }" "$(data_volume)" 'workers: {replicas: 3, slotsPerWorker: 1}' 'lifecycle: {retries: 1}'
+  expect 0 "of the bucket" "${sum%% *}  /set/weights" "${sum%% *}  /set/parts" trained
+  logged worker-0 "3 files, 18000014 bytes from data" "complete in /set"
+  logged worker-1 "3 files from $job-$run-worker-0.$job" "complete in /set"
+  logged worker-2 "3 files from $job-$run-worker-0.$job" "complete in /set"
+  [[ $(awk -F ' *[|] *' '$6 == "GET" && $7 ~ "/p/" { print $5 }' "$work/s3.log" | sort -u | wc -l) == 1 ]] || fail "several pods downloaded from the bucket"
+  ! grep -qF "no MD5 sums" "$work"/*.log || fail "an ETag was not verified"
+}
+
+# Agents have no ssh, but the key of the run. A pod is killed while it passes on the data.
+case_s3_passed_on_torchrun() {
+  local sum
+  /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
+  data_bucket || return
+  train "exec >&2; $shows_set" 'launcher: torchrun' "$(data_volume)" 'workers: {replicas: 4, slotsPerWorker: 1}' \
+    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}'
+  wait_for 1 "3 files from $job-$run-0.$job" || return
+  kill_pod 1
+  expect 0 "${sum%% *}  /set/weights" trained
+  logged 3 "${sum%% *}  /set/weights" "${sum%% *}  /set/parts"
+  ! grep -qF "bytes from data" "$work"/[123].log || fail "another pod downloaded from the bucket"
+}
+
+# Keys that may not read the bucket end the download with the reason.
+case_s3_passed_on_without_permission() {
+  data_bucket || return
+  key=AKIDTEST secret=wrong bucket_keys
+  train 'echo trains' 'launcher: {kind: mpirun, runsIn: firstWorker}' "$(data_volume)" 'lifecycle: {retries: 0}'
+  expect 42 "GET $place/data: HTTP 403 SignatureDoesNotMatch"
+}
+
+# An object that its server has changed does not match its ETag.
+prepare_s3_passed_on_rotten() { prepare_s3; }
+case_s3_passed_on_rotten() {
+  data_bucket || return
+  printf 'of the basket\n' >"$work/buckets/data/p/deep/er/text"
+  train 'echo trains' 'launcher: {kind: mpirun, runsIn: firstWorker}' "$(data_volume)"
+  expect 42 "s3://data/p/deep/er/text: the data does not match its ETag"
 }

@@ -98,7 +98,7 @@ shape! {
 choice! {
     /// Whether objects are copied in before the training, and out while it runs and after it.
     Direction -> (bool, bool) {
-        "in" => (true, false), "Into every worker before the training. A retry on the same pods copies nothing again; a new pod copies all objects. Nothing is copied back.";
+        "in" => (true, false), "Into every worker before the training. One worker downloads the objects, and the others get them from it. A retry on the same pods copies nothing again; a new pod gets all objects. Nothing is copied back.";
         "out" => (false, true), "Out of the first worker, while the training runs and after it. Before a retry, new workers get the files that this run has copied out, such as the newest checkpoint. A new run starts with an empty directory. No object is deleted.";
         "both" => (true, true), "Both: in before the training, and out as with `out`. A new run gets the files of earlier runs too, because they are in the bucket.";
     }

@@ -129,8 +129,8 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
         conflict(&OPENSHIFT_IDS, at.filter(|_| excludes), message, NO_OTHER, hint)
     };
     // The pods that pass on downloads use one of the keys of ssh.
-    let only_secret = case.storage().any(|entry| entry.download.is_some())
-        && case.body.ssh.as_ref().is_some_and(|ssh| ssh.port.is_none() && ssh.user.is_none());
+    let only_secret =
+        spec.has_downloads() && case.body.ssh.as_ref().is_some_and(|ssh| ssh.port.is_none() && ssh.user.is_none());
     let agents = |at: Option<Span>, what, hint| {
         let given = field!(case.launcher.kind).map_or(case.top, |at| at.span);
         let kind = spec.launcher.kind;

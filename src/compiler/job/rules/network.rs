@@ -134,7 +134,8 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         problems.push(problem.and(ranks.span, "here").hint("choose another port for the metrics of the launcher"));
     }
     let metrics = [ranks, launcher];
-    let downloads = case.storage().find_map(|entry| key(entry.download.as_ref()));
+    let s3 = |entry: &declare::Storage| key(entry.s3.as_ref().filter(|at| !at.direction().value.0.1));
+    let downloads = case.storage().find_map(|entry| key(entry.download.as_ref()).or_else(|| s3(entry)));
     for at in metrics.into_iter().flatten().chain(field!(case.ssh.port)).filter(|at| at.0 == u32::from(DOWNLOAD_PORT)) {
         if let Some(downloads) = downloads {
             let message = format!("the pods serve downloads to each other at port {}", at.0);

@@ -57,7 +57,11 @@ pub struct Spec {
 impl Spec {
     /// Whether the pods download models or data and pass them on to each other.
     pub fn has_downloads(&self) -> bool {
-        self.storage.iter().any(|volume| matches!(volume.source, VolumeSource::Download(_)))
+        self.storage.iter().any(|volume| match &volume.source {
+            VolumeSource::Download(_) => true,
+            VolumeSource::S3(s3) => !s3.upload,
+            _ => false,
+        })
     }
 
     /// The name of the claim that khorovod creates for a volume, `<job>-<volume>`.

@@ -197,7 +197,7 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>, mounts: Vec<Mount<'a>>) -> C
         // its download may take longer than five minutes.
         liveness_probe: match kind.launches() {
             true => Some(SCRIPT_PROBE),
-            false => (!plan.has_s3() && !spec.has_downloads()).then(|| ssh_probe(Some(30), 30, 10)),
+            false => (plan.uploads().is_empty() && !spec.has_downloads()).then(|| ssh_probe(Some(30), 30, 10)),
         },
         resources: amounts(
             rank_group.map_or(&spec.launcher.resources, |group| &group.resources),

@@ -5,7 +5,8 @@ them, so all pods together take little longer than one download. NAMEs are the h
 first, then `-`, then those of the pods below it. A pod that gets no answer asks the next pod above, and finally the source.
 
 Data move in chunks. The journal in the volume lists the chunks and the verified files, so a restarted container resumes. Pods
-authenticate requests and answers with a key of the run, and every file is verified with the digest that the spec or the Hub has for it.
+authenticate requests and answers with a key of the run, and every file is verified with the digest that the spec or the Hub has for it,
+or with the ETag of its object in a bucket.
 The process writes `ok` or an error to RESULT, and after `ok` it serves the data as long as the pod runs. It exits with 2 after an
 error that another try does not resolve. Requires only Python.
 """
@@ -13,6 +14,7 @@ import concurrent.futures
 import contextlib
 import errno
 import fnmatch
+import functools
 import hashlib
 import hmac
 import http.client
@@ -40,6 +42,7 @@ PORT = 29399
 ADDRESS = os.environ.get("KHOROVOD_POD_IP", "")
 CHUNK = 4 << 20
 PART = 64 << 20  # one request to the source
+QUEUED = 1000  # requests, each of which takes some memory until it ends
 TRIES = 10  # about two minutes
 PATIENCE = 10  # seconds after which the next pod above is asked
 POLL = 10  # seconds that a pod holds a request back if it has nothing new
@@ -67,9 +70,10 @@ class Volume:
     def __init__(self, number, given):
         self.number, self.given, self.name = number, given, given["name"]
         self.root = os.path.realpath(given["path"])
+        self.bucket = bucket_of(given)
         self.changed = threading.Condition()
         self.files, self.chunks, self.have, self.count = None, [], bytearray(), 0
-        self.verified, self.ready, self.checks = set(), [], []
+        self.verified, self.ready, self.checks, self.times = set(), [], [], {}
         self.is_complete, self.is_pinned = False, "revision" in given or bool(given.get("sha256"))
         self.below, self.done = 0, set()
         self.journal = os.open(os.path.join(self.root, JOURNAL), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
@@ -91,7 +95,7 @@ class Volume:
         for each in files:
             self.first.append(total)
             total += -(-each["size"] // CHUNK)
-        self.have, self.count, self.verified, self.checks = bytearray(len(self.chunks)), 0, set(), []
+        self.have, self.count, self.verified, self.checks, self.times = bytearray(len(self.chunks)), 0, set(), [], {}
         self.find_ready()
 
     def resume(self, notes):
@@ -109,6 +113,7 @@ class Volume:
             is_whole = found.get(n) and self.changed_at(n) == found[n]
             if is_whole or self.is_complete:
                 self.verified.add(n)
+                self.times[n] = found.get(n)
             if not is_whole and not os.path.exists(self.place(n) + UNFINISHED):
                 self.set_have(n, 0)
         self.count = sum(self.have)
@@ -187,6 +192,9 @@ class Volume:
         n, start, end = self.chunks[chunk]
         for path in self.place(n) + UNFINISHED, self.place(n):
             with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
+                # The training may write to the volume.
+                if not path.endswith(UNFINISHED) and os.fstat(file.fileno()).st_mtime_ns != self.times.get(n):
+                    raise Lost(f"{path} has changed")
                 file.seek(start)
                 return file.read(end - start)
         raise Lost(f"{path} is gone")
@@ -196,27 +204,36 @@ class Volume:
         each, path = self.files[n], self.place(n)
         if not each["size"]:
             open(path + UNFINISHED, "wb").close()
-        if not matches(path + UNFINISHED, each):
+        if self.bucket:
+            is_right = self.bucket.matches(self.given["s3"]["prefix"] + each["path"], path + UNFINISHED, each["size"], each["tag"])
+        else:
+            is_right = matches(path + UNFINISHED, each)
+        if is_right is None:
+            log(self, f"{shown(each['url'])}: its ETag {each['tag']} has no MD5 sums, so only its size was verified")
+        if is_right is False:
             self.note(n, None)
             with self.changed:
                 self.set_have(n, 0)
                 self.count = sum(self.have)
             os.remove(path + UNFINISHED)
-            kind = "sha256" if each.get("sha256") else "Git"
-            raise Refused(f"{shown(each['url'])}: the data does not match its {kind} digest {each.get('sha256') or each['git']}"
+            kinds = [("ETag", self.bucket and each["tag"]), ("sha256 digest", each.get("sha256")), ("Git digest", each.get("git"))]
+            wanted = next(f"{kind} {value}" for kind, value in kinds if value)
+            raise Refused(f"{shown(each['url'])}: the data does not match its {wanted}"
                           + ("; correct `sha256`, if the file has changed on purpose" if "url" in self.given else ""))
         os.chmod(path + UNFINISHED, 0o644)
+        self.times[n] = os.stat(path + UNFINISHED).st_mtime_ns
         os.replace(path + UNFINISHED, path)
-        self.note(n, self.changed_at(n))
+        self.note(n, self.times[n])
         self.verified.add(n)
 
     def verify_ready(self, pool):
         """Begins to verify the files of which all chunks are here. Fails if one was wrong."""
         while self.ready:
             self.checks.append(pool.submit(self.verify, self.ready.pop()))
-        for each in self.checks:
-            if each.done():
-                each.result()
+        done = [each for each in self.checks if each.done()]
+        self.checks = [each for each in self.checks if not each.done()]
+        for each in done:
+            each.result()
 
     def is_verified(self, pool):
         """Whether all files are here and verified."""
@@ -300,6 +317,14 @@ class Redirects(urllib.request.HTTPRedirectHandler):
         if token and (further.type, further.host) == (request.type, request.host):
             further.add_unredirected_header("Authorization", token)
         return further
+
+
+def bucket_of(given):
+    """The bucket of an S3 volume."""
+    if "s3" not in given:
+        return None
+    import s3
+    return s3.Bucket(given["s3"])
 
 
 class Source:
@@ -407,14 +432,15 @@ class Source:
                     part = []
                 part.append(chunk)
             parts += [part] if part else []
-        waiting = [pool.submit(self.fetch, volume, part) for part in parts]
-        try:
-            for each in concurrent.futures.as_completed(waiting):
-                each.result()
-                volume.verify_ready(verifiers)
-        finally:
-            for each in waiting:
-                each.cancel()
+        for at in range(0, len(parts), QUEUED):
+            waiting = [pool.submit(self.fetch, volume, part) for part in parts[at:at + QUEUED]]
+            try:
+                for each in concurrent.futures.as_completed(waiting):
+                    each.result()
+                    volume.verify_ready(verifiers)
+            finally:
+                for each in waiting:
+                    each.cancel()
 
     def fetch(self, volume, part):
         each = volume.files[volume.chunks[part[0]][0]]
@@ -440,6 +466,40 @@ class Source:
             return {"Range": f"bytes={start}-{end - 1}", **({"If-Range": each["tag"]} if each["tag"] else {})}
 
         self.open(each["url"], take, headers)
+
+
+class BucketSource(Source):
+    """The bucket of an S3 volume."""
+
+    def __init__(self, volume):
+        self.bucket, self.prefix, self.place = volume.bucket, volume.given["s3"]["prefix"], volume.given["s3"]["bucket"]
+
+    def list(self):
+        with unavailable():
+            found = [(key, size, tag) for key, size, tag, _ in self.bucket.list(self.prefix) if not key.endswith("/")]
+        return [
+            {"path": key[len(self.prefix):], "size": size, "url": f"s3://{self.place}/{key}", "tag": tag}
+            for key, size, tag in found
+        ]
+
+    def fetch(self, volume, part):
+        for chunk in part:
+            n, start, end = volume.chunks[chunk]
+            headers = {"range": f"bytes={start}-{end - 1}", "if-match": f'"{volume.files[n]["tag"]}"'}
+            with unavailable():
+                take = functools.partial(read_all, size=end - start)
+                _, data = self.bucket.call("GET", self.prefix + volume.files[n]["path"], take=take, **headers)
+            volume.write(chunk, data)
+
+
+@contextlib.contextmanager
+def unavailable():
+    """Reports an error of s3.py as one that a restarted container may not have, such as one of credentials that are renewed."""
+    import s3
+    try:
+        yield
+    except s3.Refused as error:
+        raise Unavailable(str(error)) from None
 
 
 def measure(answer):
@@ -567,8 +627,9 @@ class Peer:
                 continue
             if known == -1:
                 log(volume, f"{len(volume.files)} files from {self.host}")
-            known = sum(body)
-            wanted = [c for c, there in enumerate(body) if there and not volume.have[c]]
+            wanted = [c for c, there in enumerate(body) if there and not volume.have[c]][:QUEUED]
+            # The next answer comes at once if this one has more than that.
+            known = sum(body) if len(wanted) < QUEUED else 0
             waiting = [pool.submit(self.fetch, volume, chunk, touch) for chunk in wanted]
             try:
                 for each in waiting:
@@ -694,7 +755,8 @@ def fill(volume, above, below, pool, verifiers, silent, touch):
         return complete[0].fill(volume, pool, verifiers, touch)
     if above:
         log(volume, f"no pod above this one answers ({why}); downloading from the source")
-    return Source(volume.given).fill(volume, pool, verifiers)
+    source = BucketSource(volume) if volume.bucket else Source(volume.given)
+    return source.fill(volume, pool, verifiers)
 
 
 def log(volume, text):
