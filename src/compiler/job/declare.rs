@@ -1,4 +1,5 @@
-//! The declarations of all fields. The reader, the schema, `explain`, the docs and the resolver derive from them.
+//! The declarations of all fields. The reader, the schema, `explain`, the docs and the resolver derive from these
+//! declarations.
 //!
 //! To add a field, declare it here with its default, resolve it in `resolve`, and check it in `rules`.
 

@@ -1,5 +1,5 @@
-//! Reads the fields of a document, each into a value and its place in the text. If a value cannot be read, `mismatch`
-//! reports a problem.
+//! Reads the fields of a document. Each field becomes a value with its place in the text. If a value cannot be read,
+//! `mismatch` reports a problem.
 //!
 //! `shape!` and `choice!` in `declare` turn declarations into [`Field`]s.
 

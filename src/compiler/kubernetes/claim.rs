@@ -1,5 +1,5 @@
-//! The PersistentVolumes and PersistentVolumeClaims of a job. They remain when the job is deleted: annotations make Helm, Argo CD
-//! and Flux keep them.
+//! The PersistentVolumes and PersistentVolumeClaims of a job. When the job is deleted, these objects remain:
+//! annotations make Helm, Argo CD and Flux keep them.
 
 use serde::Serialize;
 use serde_json::json;

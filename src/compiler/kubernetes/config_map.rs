@@ -1,5 +1,5 @@
-//! The ConfigMaps of a job: the current run and the limits that may change during it ([`current`]), the scripts and settings of
-//! the run ([`scripts`]), and the code of the user ([`code`]).
+//! The ConfigMaps of a job. [`current`] contains the name of the current run and the limits that may change during a
+//! run, [`scripts`] the scripts and settings of the run, and [`code`] the code of the user.
 
 use std::borrow::Cow;
 

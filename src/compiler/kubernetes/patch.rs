@@ -1,5 +1,6 @@
-//! Applies `spec.patches`, which are [strategic merge patches](super::strategic). A patch selects objects by kind and name. With
-//! `kind: Pod` it selects the pod templates in the objects; which objects contain these depends on the target.
+//! Applies `spec.patches`, which are [strategic merge patches](super::strategic). A patch selects objects by kind and
+//! name. A patch with `kind: Pod` selects the pod templates in the objects. The target decides which objects contain
+//! pod templates.
 
 use serde_json::Value as Json;
 

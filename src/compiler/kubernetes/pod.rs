@@ -1,8 +1,8 @@
 //! Builds the pod template of each kind of pod: worker, launcher, or pod of the Indexed Job. See [`template`].
 //!
-//! Pod templates cannot change during a run, so the name of the run is a hash of the fields that they depend on: see
-//! `plan::run`. A template must therefore not contain values that may change during a run, such as the version of khorovod,
-//! the labels in the spec, and time limits.
+//! Pod templates cannot change during a run. If a field changes a template, a new run must start, so the name of the
+//! run is a hash of such fields: see `plan::run`. Values that may change during a run must not be in a template: the
+//! version of khorovod, the labels in the spec, and time limits.
 
 mod container;
 mod placement;

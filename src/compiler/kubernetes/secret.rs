@@ -1,9 +1,9 @@
 //! The Secret with the ssh keys of a run.
 //!
-//! It belongs to the run and is immutable, so that all pods of a run have the same keys. A pod copies the keys when it
-//! starts, and the replacement of a pod must get the same keys as the other pods. Kubernetes refuses other keys for the
-//! same run. The name of the run does not depend on the keys, because `khorovod plan` and the preview page compute it
-//! without a seed.
+//! The Secret is immutable, so that all pods of a run have the same keys. Each pod copies the keys when it starts, and
+//! a pod that replaces another pod must get the same keys. If a run is rendered with other keys, Kubernetes refuses the
+//! Secret. The name of the run does not depend on the keys, because `khorovod plan` and the preview page compute the
+//! name without a seed.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
-//! The headless Service, which gives every pod a DNS name. It also publishes pods that are not ready, because the
-//! launcher resolves the names of workers before these are ready.
+//! The headless Service, which gives every pod a DNS name. The Service also publishes pods that are not ready, because
+//! the launcher resolves the names of workers while the workers start.
 
 use serde::Serialize;
 

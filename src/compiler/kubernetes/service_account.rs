@@ -1,11 +1,11 @@
 //! The ServiceAccount, Role and RoleBinding of the pods of a run. They permit the launcher to read and scale its own
-//! StatefulSets, to read and end its own Job, and to read which workers have an address. With `observability.events`, they
-//! also permit the launcher to create events. The workers have the same account, because the first workers release the GPUs
-//! if no launcher runs any more. These objects are rendered unless `security.apiAccess` is false, the workers are kept, or
-//! the spec sets `security.serviceAccountName`.
+//! StatefulSets, to read and end its own Job, and to read which workers have an address. With `observability.events`,
+//! they also permit the launcher to create events. The workers have the same account, because the first workers release
+//! the GPUs if no launcher runs any more. These objects are left out if `security.apiAccess` is false, if the workers
+//! are kept, or if the spec sets `security.serviceAccountName`.
 //!
-//! If the order of the ranks depends on labels of nodes, a ClusterRole and a ClusterRoleBinding permit the pods to read nodes.
-//! They belong to the job, not to the run, so that runs leave no objects outside the namespace behind.
+//! If the order of the ranks depends on labels of nodes, a ClusterRole and a ClusterRoleBinding permit the pods to read
+//! nodes. These two objects belong to the job, so that a finished run leaves no objects outside the namespace.
 
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 //! containers come after the existing ones, and new values contain no directives. `tests/output` compares the results with
 //! those of apimachinery.
 //!
-//! [`merge`] expects a valid patch. `pipeline::patches` checks each patch before.
+//! [`merge`] expects a valid patch: `pipeline::patches` has checked each patch before.
 
 use serde_json::Value as Json;
 

@@ -1,5 +1,5 @@
-//! Decides whether the rendered objects keep the document of their job in an annotation. They keep a document that
-//! contains no secret and is not too large.
+//! Decides whether the rendered objects contain the document of their job in an annotation. If the document contains a
+//! secret or is too large, the annotation is left out.
 
 use serde_json::{Map, Value as Json};
 

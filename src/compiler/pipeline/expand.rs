@@ -1,8 +1,8 @@
 //! Replaces the TrainingJobs in a stream that consists mostly of other documents, such as the output of `helm template`. See
 //! [`expand`].
 //!
-//! The stream is not split, parsed or copied as a whole. One search over its bytes finds the API group, and only the documents
-//! that contain it are parsed.
+//! The stream is not split, parsed or copied as a whole. One search over the bytes finds the places with khorovod's API
+//! group, and only the documents with such a place are parsed.
 
 use std::borrow::Cow;
 use std::ops::Range;

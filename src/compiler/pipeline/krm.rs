@@ -1,8 +1,8 @@
 //! Implements a KRM function: replaces the TrainingJobs in a ResourceList, as Kustomize and kpt pass it. See [`krm`].
 //!
-//! The list is split into items at its lines, as a stream is split into documents at `---`. This keeps other items
-//! unchanged, because they are not parsed. A TrainingJob among the items is replaced by its objects. The objects of a
-//! TrainingJob in `functionConfig` are added after the items.
+//! The list is split into items at its lines, as a stream is split into documents at `---`. Items that are not
+//! TrainingJobs are not parsed, so they stay unchanged. A TrainingJob among the items is replaced by its objects. The
+//! objects of a TrainingJob in `functionConfig` are added after the items.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

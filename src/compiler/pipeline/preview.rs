@@ -1,5 +1,5 @@
-//! Renders and describes a stream in one pass, for an editor that shows the result while you type. See [`preview`]. In addition to
-//! the objects it returns a report per job, and the field of the spec that each object comes from.
+//! Renders and describes a stream in one pass, for an editor that shows the result while you type. [`preview`] returns
+//! the objects, a report per job, and the field of the spec from which each object comes.
 
 use super::output::{Built, Output};
 use super::stream::{Job, Stream};

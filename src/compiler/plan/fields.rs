@@ -2,8 +2,9 @@
 //! and the name of the run is a hash of them. See [`fields`]. The paths are those that a user writes in the spec,
 //! without the prefix `spec.`.
 //!
-//! Every struct of the spec is destructured without `..`, so a new field does not compile until it is listed here. Different
-//! values of a field must give different texts, so that two specs whose pods differ have different lists.
+//! Every struct of the spec is destructured without `..`, so the code does not compile until each new field is listed
+//! here. Different values of a field must give different texts: if the pods of two specs differ, their lists must
+//! differ, too.
 
 use serde_json::Value as Json;
 

@@ -1,4 +1,4 @@
-//! The Pod Security Standard that the pods meet, and what prevents a stricter one. See [`level`].
+//! The Pod Security Standard that the pods meet, and the reasons why they do not meet a stricter one. See [`level`].
 
 use crate::job::valid::{Patch, Spec, VolumeSource};
 

@@ -1,4 +1,4 @@
-//! Patches: which objects they apply to, and which of them start a new run.
+//! Patches: the objects that a patch changes, and whether the patch starts a new run.
 
 use serde_json::Value as Json;
 

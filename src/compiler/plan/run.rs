@@ -1,9 +1,9 @@
-//! The name of a run: see [`run_name`]. It is a hash of the fields that pods observe, and of those that Kubernetes does not change
-//! in place in the workloads of a job.
+//! The name of a run: see [`run_name`]. The name is a hash of two kinds of fields: those that pods observe, and those
+//! that Kubernetes does not change in place in the workloads of a job.
 //!
-//! The name is derived from the resolved spec before anything is built. [`fields`] lists every field with its [`Reach`], and the
-//! fields with [`Reach::Run`] are hashed. So for each new name there is a field that explains it. Scripts and the code that builds
-//! objects are not hashed; `pods::REVISION` represents them.
+//! The name is derived from the resolved spec before anything is built. [`fields`] lists every field with its
+//! [`Reach`], and the fields with [`Reach::Run`] are hashed. So each new name can be explained by a changed field.
+//! Scripts and the code that builds objects are not hashed. Instead, the number `pods::REVISION` is hashed.
 
 use super::fields::{Reach, fields};
 use super::fingerprint::{self, Fingerprint};

@@ -1,7 +1,7 @@
 //! The static scripts and configuration files of pods: [`Scripts`] holds their texts.
 //!
-//! A program that uses this crate contains the texts, unless it passes other [`Scripts`] as an input. The preview page does
-//! not contain them: it downloads them after it has drawn the first picture.
+//! Most programs that use this crate contain these texts. The preview page instead downloads the texts after it has
+//! drawn the first picture, and passes them as [`Scripts`].
 
 use super::File;
 

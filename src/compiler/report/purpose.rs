@@ -1,5 +1,5 @@
-//! [`Plan`] → the purpose of each object: why the job has it, its key fact, and what Kubernetes or an operator creates from
-//! it. See [`describe`].
+//! [`Plan`] → the purpose of each object: why the job has the object, the key fact about it, and what Kubernetes or an
+//! operator creates from the object. See [`describe`].
 
 use super::{Created, Description, Object, Storage};
 use crate::job::valid::{ClaimSource, LauncherKind, VolumeSource};

@@ -1,4 +1,4 @@
-//! Finds the simple commands of a script, the program of a command, and the launcher of ranks that it starts.
+//! Finds the simple commands of a script, the program of a command, and the launcher that this program starts.
 
 use std::ops::Range;
 

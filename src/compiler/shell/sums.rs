@@ -1,4 +1,4 @@
-//! Calculates arithmetic in shell text whose result can be known without a shell.
+//! Calculates the arithmetic expressions in shell text whose result does not depend on a running shell.
 
 use super::rewrite::{Change, rewrite};
 use super::token::PartKind;

@@ -1,5 +1,6 @@
-//! JobSet: one Job for the launcher and one Job per group of workers, or one Indexed Job. The JobSet succeeds or fails with the
-//! Job that launches, and then stops the other Jobs, so the launcher needs no permission to do so.
+//! JobSet: one Job for the launcher and one Job per group of workers, or one Indexed Job. When the Job that launches
+//! ends, the JobSet ends with the same result and stops the other Jobs. So the launcher needs no permission to stop
+//! workers.
 
 use super::refusal::{
     Refusal, refuse_growth, refuse_keep_workers, refuse_native_gang, refuse_spares, refuse_worker_claims, report,

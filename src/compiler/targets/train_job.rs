@@ -1,9 +1,10 @@
 //! TrainJob of Kubeflow's Trainer, and one TrainingRuntime per run. The TrainingRuntime contains the whole JobSet, because a
 //! shared runtime has neither khorovod's scripts nor its launcher pod.
 //!
-//! The runtime does not use Trainer's plugins for torch and MPI; the scripts do their work. Programs such as Kubeflow's SDK
-//! find the training pod of a TrainJob by a label and a container name. If one TrainJob lacks them, the SDK fails for all
-//! TrainJobs of the namespace. So [`mark_as_trainer`] sets both on the pod that launches.
+//! khorovod's scripts do the work of Trainer's plugins for torch and MPI, so the runtime does not use these plugins.
+//! Programs such as Kubeflow's SDK find the training pod of a TrainJob by a label and a container name. If one TrainJob
+//! has no such pod, the SDK fails for all TrainJobs of the namespace. So [`mark_as_trainer`] sets the label and the
+//! container name on the pod that launches.
 
 use super::refusal::report;
 use super::{Target, refusal};

@@ -1,5 +1,5 @@
-//! Volcano's Job: one task for the launcher and one task per group of workers, or one task with indexed pods. Volcano's scheduler
-//! starts all pods together, and the policies of the Job stop them.
+//! Volcano's Job: one task for the launcher and one task per group of workers, or one task with indexed pods. Volcano's
+//! scheduler starts all pods together, and the policies of the Job stop the pods when the launcher ends.
 
 use super::refusal::{
     refuse_keep_workers, refuse_native_gang, refuse_spares, refuse_too_many_workers, refuse_worker_claims, report,

@@ -1,7 +1,8 @@
 //! Converts decimal texts to floats: see [`parse`].
 //!
-//! The result is the same as that of `str::parse`, whose tables are 12 KB of a compressed WebAssembly module. Floats are rare in
-//! specs, so the speed of numbers with many digits does not matter here.
+//! The results are the same as those of `str::parse`. `str::parse` is not used, because its tables would add 12 KB to a
+//! compressed WebAssembly module. Floats are rare in specs, so the speed of numbers with many digits does not matter
+//! here.
 
 #![allow(
     clippy::cast_possible_truncation,

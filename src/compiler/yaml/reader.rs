@@ -1,5 +1,6 @@
-//! Parses one document into a [`Node`] tree: see [`parse`]. It is stricter than YAML. Constructs that YAML parsers treat
-//! differently (merge keys, tags, keys that are not strings) and constructs that hide mistakes (duplicate keys) are problems.
+//! Parses one document into a [`Node`] tree: see [`parse`]. The parser is stricter than YAML. It reports constructs
+//! that other YAML parsers treat differently (merge keys, tags, keys that are not strings), and constructs that hide
+//! mistakes (duplicate keys).
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StrInput};
 

@@ -1,7 +1,8 @@
 //! The last phase of the pipeline: objects → YAML text. [`to_yaml`] is a serde serializer that appends to one string, in the
 //! style of Kubernetes' own tools: an indent of two spaces, lists not indented under their key, scripts as literal blocks.
 //!
-//! It builds no tree and allocates nothing per field. The module [`scalar`] decides between plain, quoted and block scalars.
+//! For speed, the serializer builds no tree and allocates nothing per field. The module [`scalar`] decides between
+//! plain, quoted and block scalars.
 
 mod scalar;
 #[cfg(test)]

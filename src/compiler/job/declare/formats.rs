@@ -1,5 +1,5 @@
-//! Texts with a format: names, paths, images, labels. Each has a predicate for the reader, the same format as a pattern for
-//! the schema, and corrections for texts that almost match it.
+//! Texts with a format: names, paths, images, labels. Each format has a predicate for the reader, an equal pattern for
+//! the schema, and corrections for texts that almost match.
 
 use serde_json::{Value as Json, json};
 

@@ -1,5 +1,5 @@
-//! The types of values other than texts: numbers, quantities, durations, lists, maps. Each has its reader, its schema, and
-//! a report for values that do not fit.
+//! The types of values other than texts: numbers, quantities, durations, lists, maps. Each type has a reader, a schema,
+//! and a report for values that do not fit.
 
 use std::borrow::Cow;
 

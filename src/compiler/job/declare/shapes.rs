@@ -1,6 +1,6 @@
 //! The macros `shape!` and `choice!`, with which fields are declared. Each field has one declaration with its name,
-//! type, default, examples and documentation. The macros generate from it the Rust type, its reader, its JSON Schema,
-//! and the texts of `explain` and of an editor's hover.
+//! type, default, examples and documentation. From this declaration, the macros generate the Rust type, its reader, its
+//! JSON Schema, and the texts of `explain` and of an editor's hover.
 
 use serde_json::{Map, Value as Json, json};
 

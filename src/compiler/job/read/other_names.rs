@@ -1,5 +1,5 @@
-//! Names that other systems have for fields of a spec: of Kubernetes and its operators, launchers, Slurm, cloud services and
-//! Docker. [`NAMES`] is the only table; it names fields by their paths.
+//! Names that other systems have for fields of a spec: Kubernetes and its operators, launchers, Slurm, cloud services
+//! and Docker. They are in the table [`NAMES`], with the path of each field.
 
 use serde_json::Value as Json;
 

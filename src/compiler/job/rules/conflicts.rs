@@ -1,6 +1,6 @@
 //! Tables of fields that exclude each other, and of fields that have no effect without another field.
 //!
-//! A row names the field to report, the field that excludes it, and what to do. A new conflict is one more row.
+//! Each row names the field to report, the other field, and what the user should do. To add a conflict, add a row.
 
 use super::{Case, key};
 use crate::job::types::spec::{Egress, Gang, HealthPolicy, LauncherKind, LauncherPod, PodSecurityLevel, Topology};

@@ -1,4 +1,4 @@
-//! Rules about names: names of pods and other objects derive from them.
+//! Rules about the names in a spec, from which the names of pods and other objects derive.
 
 use super::Case;
 use crate::job::types::spec::LauncherPod;

@@ -1,6 +1,6 @@
 //! The resolved spec of a job: every default is filled in, units are resolved, and all rules are met.
 //!
-//! The later phases rely on this, so they cannot fail because of the input.
+//! Later phases rely on these properties, so that user input cannot make them fail.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! The properties of a target that the rules, the plan and the objects depend on, as data.
 //!
-//! Each target declares its [`Facts`] in its own file in `targets/`, so these phases name no target. The behaviour
-//! of a target is in the trait `targets::Target`.
+//! Each target declares its [`Facts`] in its own file in `targets/`, so that these phases need not name single targets.
+//! The behaviour of a target is in the trait `targets::Target`.
 
 /// The properties of a target.
 #[allow(clippy::struct_excessive_bools)] // Each flag is an independent property.
