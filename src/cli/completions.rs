@@ -1,5 +1,5 @@
-//! `khorovod completions`: scripts with which a shell completes the command line. The names of jobs, namespaces and contexts come from
-//! this program too: the scripts call it with the words of the command line.
+//! `khorovod completions`: scripts with which a shell completes the command line. To complete names of jobs, namespaces
+//! and contexts, the scripts call khorovod with the words of the command line.
 
 use std::fs;
 use std::path::Path;

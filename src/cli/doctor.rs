@@ -1,4 +1,4 @@
-//! `khorovod doctor`: checks this machine: the ssh seed, kubectl and its cluster, Helm and its plugins.
+//! `khorovod doctor`: checks the ssh seed, kubectl and its cluster, and Helm and its plugins on this machine.
 
 use khorovod::{KubeVersion, show};
 use serde_json::{Value as Json, json};

@@ -1,8 +1,8 @@
 //! `-o DIR/`: one file per object. The whole folder is replaced, or it stays unchanged.
 //!
-//! Files are numbered in install order. Storage claims go into `claims/`: `kubectl delete -f DIR` ignores subfolders, so it
-//! keeps the data, and `kubectl apply -R -f DIR` applies everything. The file `.khorovod` lists the files that khorovod
-//! wrote, so that khorovod never deletes other files.
+//! Files are numbered in install order. Storage claims go into the subfolder `claims/`. `kubectl delete -f DIR` ignores
+//! subfolders, so the data are kept; `kubectl apply -R -f DIR` applies everything. The file `.khorovod` lists the files
+//! that khorovod wrote, so that khorovod never deletes other files.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,4 +1,5 @@
-//! The seed that ssh keys derive from: a given one or, outside CI, one in the user's state folder, which is created once.
+//! The seed from which ssh keys derive. If the user gives no seed, khorovod creates one in the user's state folder and
+//! uses it again later, except in CI, where this folder is temporary.
 
 use std::fs;
 use std::io::{self, Write};

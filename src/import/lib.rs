@@ -1,9 +1,10 @@
 //! Imports jobs of other systems: a file of such a system becomes a TrainingJob, and every field of the file gets an
 //! outcome.
 //!
-//! The importers are a compiler in front of the main one. [`from`] has one module per source system; it reads the file,
-//! records an outcome for each field in the [`context`], and adds fields to the new spec. The result is the text of the
-//! new spec. [`launch`] takes launch lines apart, and [`pod`] reads pod templates.
+//! The importers are a second compiler, whose output is the input of the main compiler. [`from`] has one module per
+//! source system. The module reads the file, records an outcome for each field in the [`context`], and adds fields to
+//! the new spec. The result is the text of the new spec. [`launch`] takes launch lines apart, and [`pod`] reads pod
+//! templates.
 
 // The comments of the modules are for readers of the source.
 #![allow(rustdoc::private_intra_doc_links)]

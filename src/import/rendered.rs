@@ -1,5 +1,5 @@
-//! Imports objects that khorovod rendered. The ConfigMap `JOB-current` among them has an annotation with the
-//! TrainingJob from which they were rendered.
+//! Imports objects that khorovod rendered. One of these objects, the ConfigMap `JOB-current`, contains the TrainingJob
+//! in an annotation.
 //!
 //! The TrainingJob is rendered again and compared with the objects. Changes that were made to the objects by hand are
 //! reported, but the imported job does not contain them.

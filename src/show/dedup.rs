@@ -1,5 +1,5 @@
-//! Removes equal problems. They occur because a mistake in an overlay or in `--set` is reported for every job that it
-//! is merged into, and because a user may give the same `--set` twice.
+//! Removes equal problems. There are equal problems for two reasons. A mistake in an overlay or in `--set` is reported
+//! for every job of the input, and a user may give the same `--set` twice.
 
 use std::collections::HashSet;
 

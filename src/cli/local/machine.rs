@@ -1,4 +1,4 @@
-//! Finds the programs and devices of this machine, and those that a job lacks.
+//! Finds the programs and devices of this machine, and reports those that a job needs but that are missing.
 
 use std::env;
 use std::fs;

@@ -1,7 +1,8 @@
 //! Imports an MPIJob of Kubeflow's MPI Operator, v1 or v2beta1.
 //!
 //! The pods of an MPIJob run the command in the file or the entry point of the image. The pods of khorovod run scripts
-//! of khorovod, which also set up ssh. A job that khorovod rendered is read by [`rendered`](crate::rendered).
+//! of khorovod, which also set up ssh. If khorovod rendered the MPIJob, [`rendered`](crate::rendered) reads the file
+//! instead.
 
 mod launch;
 mod names;

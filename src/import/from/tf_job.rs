@@ -1,7 +1,7 @@
 //! Imports a TFJob of Kubeflow's Training Operator, v1.
 //!
 //! The operator starts one pod per Chief and Worker, and sets `TF_CONFIG` in each. In the new job, all these pods are
-//! workers, and khorovod sets the variable.
+//! workers, and khorovod sets `TF_CONFIG`.
 
 use crate::context::Context;
 use crate::from::each_pod::{self, Words};
