@@ -49,7 +49,7 @@ pub struct Purpose<'a> {
     pub refuse: &'a dyn Fn(&Case<'_>, &mut Vec<Problem>),
 }
 
-/// Reads a document and pushes every problem with it. Returns nothing if one of them is an error.
+/// Reads a document and pushes all of its problems. If one of these problems is an error, returns nothing.
 pub fn read(document: &Node, texts: &dyn Texts, purpose: &Purpose<'_>, problems: &mut Vec<Problem>) -> Option<Spec> {
     let before = problems.len();
     let job = TrainingJob::read(document, &mut Reader::new(document, texts, &INDEX, problems))?;

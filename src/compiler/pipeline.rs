@@ -161,7 +161,7 @@ fn text_around_jobs<'t>(text: &'t str, inputs: &Inputs, jobs: &mut [Job]) -> &'t
     ""
 }
 
-/// Writes a stream part by part, with its jobs replaced by their objects.
+/// Writes a stream part by part. In place of each job, writes the objects of the job.
 fn build_into(
     bytes: &[u8],
     stream: Stream<'_>,
@@ -181,8 +181,8 @@ fn build_into(
     Ok(warnings)
 }
 
-/// Builds every job, and passes its objects to `each` with the range of the stream that they replace. All checks run before the
-/// first job is built.
+/// Builds every job. Calls `each` with the objects of the job, and with the range of the stream that these objects
+/// replace. All checks run before the first job is built.
 fn build(
     mut stream: Stream<'_>,
     jobs: Vec<Job>,
@@ -251,8 +251,8 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
     if has_errors { Err(found) } else { Ok((plans, found)) }
 }
 
-/// Returns an ssh Secret for `ssh.secretName` as YAML. Its keys derive from the seed. It is immutable, so that no one replaces the keys
-/// of a run that uses them.
+/// Returns an ssh Secret for `ssh.secretName` as YAML. The keys derive from the seed. The Secret is immutable, so that
+/// the keys of an active run cannot be replaced.
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;

@@ -22,8 +22,8 @@ pub struct ClaimSpec<'a> {
     volume_mode: Option<&'static str>,
 }
 
-/// An entry of `volumeClaimTemplates` of a StatefulSet. It contains the defaults that the API server adds. `kubectl apply` and Argo
-/// CD compare this list as a whole, so without the defaults they would always show a change.
+/// An entry of `volumeClaimTemplates` of a StatefulSet. The entry contains the defaults that the API server adds:
+/// `kubectl apply` and Argo CD compare this list as a whole, and would always show a change without the defaults.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Template<'a> {

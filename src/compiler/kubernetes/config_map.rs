@@ -44,11 +44,11 @@ pub fn current_name(plan: &Plan) -> String {
     [&plan.spec.name, "-current"].concat()
 }
 
-/// The ConfigMap with the current run and its limits. A launcher reads it repeatedly, so a changed limit applies to a run that
-/// is already training.
+/// The ConfigMap with the current run and its limits. A launcher reads this ConfigMap repeatedly, so a changed limit
+/// applies to a run that is already training.
 ///
-/// It also contains the document that the job was rendered from, for `khorovod import`, and the target. This object is the
-/// right place for them: it exists for every target and as long as the job, and it can change in place.
+/// For `khorovod import`, the ConfigMap also contains the target and the document from which the job was rendered.
+/// These are kept here because this object exists for every target and as long as the job, and can change in place.
 pub fn current(plan: &Plan) -> Object<'_> {
     let mut metadata = Metadata::of_job(plan, current_name(plan));
     match &plan.document {

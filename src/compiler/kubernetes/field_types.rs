@@ -119,8 +119,8 @@ mod tests {
     /// Whether a value can be read as a type of Kubernetes.
     type Reads = fn(Json) -> bool;
 
-    /// Also tests that Kubernetes has the fields. Its types ignore unknown fields, so they would accept a wrong value for a
-    /// field that does not exist.
+    /// Also tests that Kubernetes has the fields. The types of Kubernetes ignore unknown fields, so a wrong value for a
+    /// field that does not exist would be accepted.
     #[test]
     fn kubernetes_has_these_fields_with_these_types() {
         let rbac = "rbac.authorization.k8s.io/v1";

@@ -33,7 +33,7 @@ pub struct Spec<'a> {
     pub ttl_seconds_after_finished: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backoff_limit: Option<u64>,
-    /// If it is set, the delay before a pod is replaced depends only on the failures of its own index.
+    /// If this field is set, the delay before a pod is replaced depends only on the failures of the same index.
     #[serde(skip_serializing_if = "Option::is_none")]
     backoff_limit_per_index: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,8 +90,8 @@ pub fn launcher_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
         parallelism: None,
         active_deadline_seconds: lifecycle.deadline.map(|deadline| deadline + DEADLINE_GRACE),
         ttl_seconds_after_finished: lifecycle.ttl_after_finished,
-        // A launcher with permissions raises this limit when it starts, and lowers it to end the Job. If it were set here, applying
-        // the object again would reset it. The default of Kubernetes is 6.
+        // When a launcher with permissions starts, it raises this limit. To end the Job, the launcher lowers the limit.
+        // If the limit were set here, each new `kubectl apply` would reset it. The default of Kubernetes is 6.
         backoff_limit: plan.own_job().is_none().then_some(plan.spec.lifecycle.retries.into()),
         backoff_limit_per_index: None,
         success_policy: None,
@@ -162,14 +162,15 @@ fn indexed_pods<'a>(plan: &Plan, team: &Team, template: PodTemplate<'a>) -> Spec
 pub fn indexed<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let team = &plan.teams[0];
     let mut metadata = Metadata::of_run(plan, &team.workload).component("worker");
-    // A job with a queue is rendered without `suspend`, because Kueue's webhook suspends each new Job itself. If the object had this
-    // field, applying it again would suspend a run that is training. Only `scheduling.suspend` sets it.
+    // A job with a queue is rendered without `suspend`, because Kueue's webhook suspends each new Job itself. If the
+    // rendered Job had this field, each new `kubectl apply` would suspend a run that is training. Only
+    // `scheduling.suspend` sets the field.
     metadata.queue(plan);
     if plan.spec.admits_part() {
         metadata = metadata
             .annotate("kueue.x-k8s.io/job-min-parallelism", plan.min_members().to_string())
-            // If Kueue admits fewer pods, it lowers only `parallelism`. Without this annotation, when the first pods succeed, Kubernetes
-            // would start the indexes that were not admitted.
+            // If Kueue admits fewer pods, it lowers only `parallelism`. Without this annotation, Kubernetes would then
+            // start the other indexes as soon as the first pods succeed.
             .annotate("kueue.x-k8s.io/job-completions-equal-parallelism", "true");
     } else if plan.spec.is_elastic_in_kueue() {
         metadata = metadata.annotate("kueue.x-k8s.io/elastic-job", "true");

@@ -59,9 +59,9 @@ fn pod_name(pod: &Json) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("-")
 }
 
-/// Applies a patch to one of the parts that it selects. `change` is called with the part, its type and the patch, and
-/// merges them. Some targets give khorovod's container in a pod another name. During the call, the container has the name of
-/// its component, `worker` or `launcher`, so that one patch applies to every target.
+/// Applies a patch to one of the parts that it selects. `change` gets the part, the type of the part and the patch, and
+/// merges the patch into the part. Some targets give khorovod's container in a pod another name. During the call, the
+/// container has the name of its component, `worker` or `launcher`, so that one patch applies to every target.
 pub fn apply_with<R>(
     patch: &Patch,
     kind: &str,

@@ -117,7 +117,8 @@ struct SchedulingGroup {
 
 /// The seconds that a launcher has after the ranks have saved their checkpoints, to release the GPUs.
 const RELEASE_TIME: u32 = 90;
-/// The seconds that a worker has after its ranks have saved their checkpoints, to end them and exit.
+/// After the ranks of a worker have saved their checkpoints, the worker has this many seconds to end the ranks and
+/// exit.
 const EXIT_TIME: u32 = 30;
 
 /// The pod template of one kind of pod. `files` are the files of the run's ConfigMap.
@@ -137,8 +138,8 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
     PodTemplate {
         metadata: metadata(plan, kind),
         spec: PodSpec {
-            // Only the pod of the launcher's Job needs a host name here. The controllers of StatefulSets and Indexed Jobs
-            // set the host names of their pods. If an operator creates the pods, it sets all host names.
+            // Only the pod of the launcher's Job needs a host name here. The controllers of StatefulSets and Indexed
+            // Jobs set the host names of their pods. If an operator creates the pods, the operator sets all host names.
             hostname: (own_workloads && matches!(kind, PodKind::Launcher)).then(|| launcher_name(plan)),
             // A StatefulSet sets the subdomain from its `serviceName`.
             subdomain: (templates_set_subdomain && !(own_workloads && is_worker)).then_some(&spec.name),

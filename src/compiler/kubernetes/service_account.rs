@@ -91,7 +91,8 @@ pub fn role(plan: &Plan) -> Object<'_> {
         rules.push(rule("", "endpoints", vec![plan.service()], &["get"]));
     }
     if plan.spec.observability.events {
-        // Kubernetes cannot limit this permission to events about one object, so the spec must ask for it.
+        // Kubernetes cannot limit this permission to events about one object. So the pods get this permission only if
+        // the spec asks for it.
         rules.push(rule("", "events", Vec::new(), &["create"]));
     }
     Object::new(

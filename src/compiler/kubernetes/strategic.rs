@@ -168,8 +168,8 @@ fn merge_lists(items: &mut Vec<Json>, patch: &[Json], of: Type, name: &str, orde
         None if name == "containers" => return,
         None => new.into_iter().cloned().collect(),
     };
-    // The items that `order` names get this order. Each other item goes in front of the first of these that it preceded in
-    // the old list. If it preceded no such item, it comes at the end.
+    // The items that `order` names get this order. Each other item is compared with these ordered items: if it preceded
+    // some of them in the old list, it goes in front of the first of these; otherwise, it goes to the end.
     let (mut first, rest): (Vec<_>, Vec<_>) = items.drain(..).partition(|item| place(&order, item).is_some());
     first.sort_by_key(|item| place(&order, item));
     let (mut first, mut rest) = (first.into_iter().peekable(), rest.into_iter().peekable());

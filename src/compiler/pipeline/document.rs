@@ -40,7 +40,7 @@ pub fn stored_document(document: &Node, spec: &Spec) -> Document {
 const TOOLS: &[&str] =
     &["config.kubernetes.io/", "internal.config.kubernetes.io/", "config.k8s.io/", "kustomize.config.k8s.io/"];
 
-/// Whether a tool adds this annotation to track a resource, and removes it from its output: Helm 4, Kustomize or kpt.
+/// Whether Helm 4, Kustomize or kpt adds this annotation to track a resource, and later removes the annotation.
 pub fn is_tracking(annotation: &str) -> bool {
     annotation == FILE_NAME || TOOLS.iter().any(|tool| annotation.starts_with(tool))
 }

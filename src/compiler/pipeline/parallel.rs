@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// With fewer items than this, starting threads takes longer than it saves.
+/// If there are fewer items than this, the start of threads takes longer than the threads save.
 const MIN_ITEMS: usize = 16;
 /// The number of results per thread that may wait in the queue. The limit keeps memory independent of the number of items.
 const QUEUED_PER_THREAD: usize = 8;

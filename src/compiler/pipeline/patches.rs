@@ -146,8 +146,8 @@ fn any_error(problems: &[Problem]) -> bool {
     problems.iter().any(|problem| problem.code.severity == Severity::Error)
 }
 
-/// Whether a patch is an empty map. A map that is empty because its invalid keys were left out does not count:
-/// `problems` has their problems.
+/// Whether a patch is an empty map. If a map is empty because its invalid keys were left out, the result is false:
+/// `problems` has the problems of these keys.
 fn is_empty(body: &Node, problems: &[Problem]) -> bool {
     matches!(&body.kind, Kind::Map(entries) if entries.is_empty())
         && !problems.iter().any(|problem| problem.labels.iter().any(|label| label.span.within(body.span)))

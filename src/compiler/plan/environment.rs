@@ -126,7 +126,8 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
     // - in a Slurm job never, because the batch script starts all agents again;
     // - in an elastic job `lifecycle.retries` times;
     // - in other jobs once. With 0, the torchrun of the failed rank would wait five minutes for the agents of the other
-    //   pods. With 1, it restarts the ranks of its pod immediately; `agents.py` notices that, and restarts all pods.
+    //   pods. With 1, torchrun restarts the ranks of its pod immediately; `agents.py` notices the restart, and restarts
+    //   the ranks of all pods.
     let restarts = match &spec.elastic {
         _ if !spec.target.has_pods => 0,
         Some(_) => spec.lifecycle.retries,

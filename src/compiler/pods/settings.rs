@@ -146,8 +146,8 @@ pub fn job(plan: &Plan) -> String {
     lines
 }
 
-/// A pattern that matches the device files of the GPUs of a group. `check.sh` compares their number with `gpus`. Empty if it
-/// cannot compare them, for example because a slice of a GPU has no device file.
+/// A pattern that matches the device files of the GPUs of a group. `check.sh` compares the number of these files with
+/// `gpus`. The pattern is empty if this is not possible, for example because a slice of a GPU has no device file.
 fn gpu_files(group: &Group) -> &'static str {
     match group.gpu_resource.as_str() {
         "nvidia.com/gpu" => "/dev/nvidia[0-9]*",

@@ -163,8 +163,8 @@ fn change(old: &Plan, new: &Plan) -> Change {
         change.notes = old.spec.storage.iter().filter_map(note_on_worker_claims).collect();
         change.notes.push(NOTE_ON_EARLIER_RUN.to_owned());
         if change.because.is_empty() {
-            // The name of the run differs, although only fields that should not affect it have changed. List all of these
-            // fields as the reason.
+            // The name of the run differs, although only fields that should not affect the name have changed. List all
+            // of these fields as the reason.
             change.because = std::mem::take(&mut change.in_place);
         }
         change.ensure_reason();

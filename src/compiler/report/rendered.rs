@@ -48,7 +48,7 @@ pub(crate) fn api_groups(objects: &[JobObject]) -> impl Iterator<Item = &str> {
     objects.iter().filter_map(|object| Some(object.value["apiVersion"].as_str()?.split_once('/')?.0))
 }
 
-/// The kinds of objects that a cluster creates from rendered objects, and to which it copies their labels.
+/// The kinds of objects that a cluster creates from rendered objects, with the labels of the rendered objects.
 const DERIVED: &[&str] = &["Endpoints", "EndpointSlice"];
 
 /// The kinds of objects that start the pods of a run.
@@ -192,7 +192,7 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
         };
         let (other, (_, earlier)) = before.remove(at);
         // The data of Secrets is not compared, because it must not be shown, and `plan` may have no keys. If the keys
-        // differ, Kubernetes refuses them for the same run.
+        // of one run differ, Kubernetes refuses the new Secret.
         if object.kind == "Secret" {
             continue;
         }

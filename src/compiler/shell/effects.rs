@@ -20,7 +20,7 @@ pub struct Effects {
     /// Whether the positional parameters change: `set -- a b`, `shift`.
     pub sets_positional: bool,
     /// Whether the statements may set any variable: they run a file or a text that is not in the script (`source`,
-    /// `eval`), or the parser does not understand them.
+    /// `eval`), or the parser cannot parse the statements.
     pub anything: bool,
 }
 

@@ -36,8 +36,8 @@ pub fn parse(text: &str) -> Script {
     script
 }
 
-/// Returns the tokens of a text, without the grammar of compound commands. They cover the text: a quote that is not
-/// closed becomes one token of the kind [`TokenKind::Unknown`].
+/// Returns the tokens of a text, without the grammar of compound commands. The tokens cover the whole text: a quote
+/// that is not closed becomes one token of the kind [`TokenKind::Unknown`].
 pub fn tokenize(text: &str) -> Vec<Token> {
     let mut lexer = Lexer::new(text, 0, 0, lexer::sums(text), substitution);
     let mut tokens = Vec::new();

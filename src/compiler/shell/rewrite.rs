@@ -139,8 +139,8 @@ pub fn with_default(written: &str) -> Option<&str> {
     (!name.is_empty() && rest.trim_start_matches(':').starts_with('-') && rest.ends_with('}')).then_some(name)
 }
 
-/// Converts a word of a shell to text that has the same value if it is put within double quotes. None if the text is
-/// more than one word, or if it depends on files or on a command between backquotes.
+/// Converts a word of a shell to a text for the inside of double quotes. There, the text has the same value as the
+/// word. None if the text is more than one word, or if it depends on files or on a command between backquotes.
 pub fn within_quotes(text: &str) -> Option<String> {
     let tokens = tokenize(text);
     let mut words = Vec::new();

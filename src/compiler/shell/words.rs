@@ -13,7 +13,7 @@ pub struct Plain {
     pub text: String,
     /// Its place in the text.
     pub place: Range<usize>,
-    /// Whether a shell would replace it by another text, as it does with `$LR`, `*.py` and `~`.
+    /// Whether a shell would replace the word by another text, such as `$LR`, `*.py` and `~`.
     pub expands: bool,
 }
 

@@ -143,8 +143,8 @@ fn run_policy(plan: &Plan) -> Json {
     let spec = &plan.spec;
     let mut policy = json!({
         "cleanPodPolicy": if spec.lifecycle.keep_workers { "None" } else { "Running" },
-        // The launcher itself starts further attempts, inside its pod. The operator could not do this: it does not
-        // distinguish the exit codes after which no further attempt must start.
+        // The launcher itself starts further attempts, inside its pod. The operator could not do this, because it does
+        // not distinguish exit codes: after some of them, no further attempt must start.
         "backoffLimit": 0,
     });
     if let Some(deadline) = spec.lifecycle.deadline {

@@ -190,8 +190,8 @@ impl<'a> Script<'a> {
         Self { plan, group, starter, nodes, tasks }
     }
 
-    /// The program that starts the ranks, with its options, and the command that it starts. The script puts its check between
-    /// them.
+    /// Two parts: the program that starts the ranks, with its options, and the command of the ranks. The script puts
+    /// its check between these two parts.
     fn launch(&self) -> (Vec<String>, Vec<String>) {
         let Plan { spec, launch, .. } = self.plan;
         let command = [spec.slurm.wrap.as_slice(), &spec.command].concat();
@@ -432,7 +432,7 @@ fn environment(script: &Script<'_>, text: &mut String) {
         *text += "\n# Environment of every rank.\n";
     }
     for (name, value) in all {
-        // In a job array, Slurm sets these variables in each job, and its values take precedence.
+        // In a job array, Slurm sets these variables in each job, and Slurm's values take precedence.
         let value = match name.starts_with(ARRAY) {
             true => format!("${{{name}:-{}}}", word(value)),
             false => word(value),

@@ -95,8 +95,9 @@ fn build<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
     vec![runtime, Object::custom(plan, VERSION, "TrainJob", job)]
 }
 
-/// Marks the Job that starts the ranks, so that Kubeflow's programs treat it as the Job that trains. Its container gets the
-/// name `node`, as in Trainer's own runtimes. Returns the number of its pods, which Trainer reads from `mlPolicy`.
+/// Marks the Job that starts the ranks, so that Kubeflow's programs treat this Job as the one that trains. The
+/// container of the Job gets the name `node`, as in Trainer's own runtimes. Returns the number of pods of the Job,
+/// which Trainer reads from `mlPolicy`.
 fn mark_as_trainer(job: &mut Json) -> Json {
     let template = &mut job["template"];
     template["metadata"]["labels"]["trainer.kubeflow.org/trainjob-ancestor-step"] = json!("trainer");

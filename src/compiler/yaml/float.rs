@@ -14,7 +14,8 @@
 
 use std::cmp::Ordering;
 
-/// The digits after this many matter only for one question: whether the number is exactly in the middle between two floats.
+/// If a number has more digits than this, the further digits decide only whether the number is exactly in the middle
+/// between two floats.
 const DIGITS: i64 = 800;
 
 /// The float that is nearest to a decimal number such as `-1.5e3`; infinite if the number is too large. Returns `None` for

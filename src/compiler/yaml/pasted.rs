@@ -14,8 +14,9 @@ pub struct Sign {
 
 type Test = fn(&[&str]) -> Option<usize>;
 
-/// Each kind of text, its hint, and the test for it, which returns the index of the first line with its sign. A test looks only at the
-/// starts of lines and at whole texts, because a spec may contain anything in its strings.
+/// For each kind of text: the kind, its hint, and a test. The test returns the index of the first line that is a sign
+/// of this kind. A test looks only at the starts of lines and at whole texts, because a spec may contain anything in
+/// its strings.
 const KINDS: &[(&str, &str, Test)] = &[
     ("a diff", "apply it with `git apply` or `patch`, or remove the `+`, `-` and spaces before each line", diff),
     ("a text with line numbers", "remove the number before each line", numbers),

@@ -134,7 +134,8 @@ impl<'a> Node<'a> {
         Ok(Block { node: self, column, empty: true })
     }
 
-    /// Starts a list. Below a key, its items are not indented. Below a dash, they are.
+    /// Starts a list. If the list is below a key, its items are not indented. If it is below a dash, its items are
+    /// indented.
     fn list(mut self) -> Result<Block<'a>, Error> {
         self.refuse_key()?;
         self.open('[');

@@ -187,7 +187,7 @@ pub fn lines(texts: &dyn Texts, key: Span, block: Span, lines: &[String]) -> Opt
     let start = text[line..block.start].find('-').map_or(block.start, |at| line + at);
     let block = Span { start, ..block };
     let (above, own) = (indent(text, key.start)?, indent(text, block.start)?);
-    // The items of a list may have the indentation of their key. Fields need a deeper one.
+    // The items of a list may have the indentation of their key. Fields of a map need a deeper indentation.
     let deeper = if own.len() > above.len() { "" } else { "  " };
     Some(Fix { span: block, text: format!("{deeper}{}", lines.join(&format!("\n{own}{deeper}"))) })
 }

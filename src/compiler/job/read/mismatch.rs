@@ -569,8 +569,8 @@ fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, expected: Expected)
     Problem { fix: fix.map(|text| Fix { span, text }), ..problem }
 }
 
-/// Reports each value of a document, at any depth, that readers of YAML read differently. It is for documents that are
-/// converted to JSON without a check of their fields.
+/// Reports each value of a document, at any depth, that YAML parsers read differently. This function is for documents
+/// that are converted to JSON without a check of their fields.
 pub fn refuse_ambiguous(node: &Node, path: &str, problems: &mut Vec<Problem>) {
     match &node.kind {
         Kind::Scalar { text, .. } => {

@@ -70,8 +70,8 @@ fn memory_limit<'a>(fields: &WorkerFields<'a>) -> Option<&'a Quantity> {
     limits.value.0.iter().find(|(name, _)| name.0 == "memory").map(|(_, quantity)| &quantity.value)
 }
 
-/// Requests and limits of a worker. If the spec has `resources`, they come from there. Otherwise requests and limits are
-/// equal. Devices are in both, as Kubernetes requires.
+/// Requests and limits of a worker. If the spec has `resources`, requests and limits come from this field. Otherwise
+/// they are equal. Devices are in both, as Kubernetes requires.
 fn worker_resources(fields: &WorkerFields<'_>, gpus: u32, gpu_resource: &str) -> Resources {
     let mut resources = match fields.resources {
         Some(full) => Resources {

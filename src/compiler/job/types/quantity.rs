@@ -70,7 +70,8 @@ impl Quantity {
         Self { text: count.to_string(), milli: i128::from(count) * 1_000 }
     }
 
-    /// A quarter of the quantity, in the largest unit in which it is a whole number. A decimal unit is used if the quantity has one.
+    /// A quarter of the quantity, in the largest unit in which the result is a whole number. If the quantity has a
+    /// decimal unit, so has the result.
     #[must_use]
     pub fn quarter(&self) -> Self {
         let bytes = self.milli / 4_000;

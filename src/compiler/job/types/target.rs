@@ -143,7 +143,7 @@ pub enum SshKeys {
     None,
 }
 
-/// Lengths of parts of names. Each target computes from them the length of its longest name.
+/// Lengths of parts of names. From these lengths, each target computes the length of its longest name.
 pub struct NameParts {
     /// How many characters the name of a group of workers adds to the job's name, such as `-run123-worker-group`.
     pub worker: usize,
@@ -155,8 +155,8 @@ pub struct NameParts {
     pub is_indexed_job: bool,
 }
 
-/// The length of the suffix in the name of a StatefulSet's revision. This name is the name of the StatefulSet, `-`, and a
-/// hash of ten characters. Kubernetes copies it into a label of the pods.
+/// The length of the suffix in the name of a StatefulSet's revision. This name is the name of the StatefulSet, `-`, and
+/// a hash of ten characters. Kubernetes copies the name of the revision into a label of the pods.
 const REVISION: usize = 11;
 /// The length of the run's part of a name, `-run123`.
 pub const RUN: usize = "-run123".len();

@@ -90,8 +90,8 @@ struct Source<'a> {
 struct Port {
     name: &'static str,
     container_port: u16,
-    /// Set only in custom resources. In these the API server compares the list of ports as a whole, so without this default value
-    /// every apply would show a change.
+    /// Set only in custom resources. There, the API server compares the list of ports as a whole, so every apply would
+    /// show a change without this default value.
     #[serde(skip_serializing_if = "Option::is_none")]
     protocol: Option<&'static str>,
 }

@@ -101,8 +101,8 @@ pub fn dead_node_tolerations() -> impl Iterator<Item = Json> {
     )
 }
 
-/// The node label for the affinity that keeps the workers in one domain of the label, and whether this is required or only
-/// preferred.
+/// The node label for the affinity that keeps the workers in one domain of the label, and whether the affinity is
+/// required or only preferred.
 fn near(plan: &Plan) -> Option<(&str, bool)> {
     let placement = &plan.spec.placement;
     let topology = placement.topology.as_ref().filter(|_| plan.spec.placer() == Placer::Affinity);
