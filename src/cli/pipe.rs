@@ -17,8 +17,8 @@ mod linux {
         let _ = fcntl(pipe.as_fd(), FcntlArg::F_SETPIPE_SZ(1 << 20));
     }
 
-    /// Passes the pages of `bytes` to a pipe without a copy, and returns how many bytes it accepted: 0 if it is not a pipe.
-    /// The reader reads these pages themselves, so they must never change.
+    /// Passes the pages of `bytes` to a pipe without a copy, and returns how many bytes the pipe accepted, or 0 if the
+    /// output is not a pipe. The reader gets these pages themselves, so the pages must never change.
     pub fn lend(pipe: &impl End, bytes: &[u8]) -> io::Result<usize> {
         let mut lent = 0;
         while lent < bytes.len() {

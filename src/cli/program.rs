@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 /// The result of a program.
 #[derive(Debug)]
 pub enum Answer {
-    /// It exited with 0. The text is its standard output.
+    /// The program exited with 0. The text is its standard output.
     Output(String),
-    /// It failed. The text is the last line of its standard error.
+    /// The program failed. The text is the last line of its standard error.
     Failed(String),
     /// It is not in PATH.
     Missing,

@@ -78,7 +78,7 @@ impl Seed {
     }
 
     /// Saves a new seed where the next render finds it. Returns the seed that is then in the file. If another process
-    /// saved a seed first, it is the seed of that process. Returns None if the seed cannot be saved.
+    /// saved a seed first, returns the seed of that process. Returns None if the seed cannot be saved.
     pub fn save(&self, screen: &Screen) -> Option<Self> {
         let Self::New(seed, path) = self else { return Some(self.clone()) };
         match create(path, seed) {

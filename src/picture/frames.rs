@@ -80,7 +80,7 @@ impl Layout<'_> {
             self.place_workers(index);
             self.y += GAP;
         }
-        // From the innermost frame to the outermost, because each is added in front of those inside it.
+        // From the innermost frame to the outermost, because each frame is added in front of the frames inside it.
         for (index, (frame, top)) in frames.iter().zip(tops).enumerate().rev() {
             self.inset -= INSET;
             // The last group of workers ends with a gap.

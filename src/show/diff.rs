@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 /// How many unchanged lines surround a change.
 const CONTEXT: usize = 3;
-/// The largest size of a comparison: the number of changed old lines times the number of changed new lines. If it is
-/// larger, the diff removes all these old lines and adds all new ones.
+/// The largest size of a comparison: the number of changed old lines times the number of changed new lines. If the
+/// product is larger, the diff removes all these old lines and adds all new ones.
 const LARGEST: usize = 4_000_000;
 
 /// A line of a diff.

@@ -213,7 +213,7 @@ fn properties<'a>(root: &'a Value, schema: &'a Value) -> impl Iterator<Item = (&
 }
 
 /// The schema of the field at a path. If the path has a key of a map whose keys the user chooses, such as a variable in
-/// `env`, it leads to the schema of the map's values.
+/// `env`, the result is the schema of the map's values.
 fn find<'a>(root: &'a Value, schema: &'a Value, words: &[&str]) -> Option<&'a Value> {
     let Some((first, rest)) = words.split_first() else { return Some(schema) };
     let named = properties(root, schema).filter(|(name, _)| name == first).map(|(_, field)| field);

@@ -139,8 +139,8 @@ pub fn named_in(
     Ok(reports.jobs.into_iter().map(job).collect())
 }
 
-/// The namespace of kubectl's context; None if it is `default`. kubectl creates objects without `metadata.namespace` in this
-/// namespace. A RoleBinding must contain the name of the namespace, so khorovod asks kubectl for it.
+/// The namespace of kubectl's context; None if it is `default`. kubectl creates objects without `metadata.namespace` in
+/// this namespace. A RoleBinding must contain the name of the namespace, so khorovod asks kubectl for this name.
 pub fn default_namespace(kubectl: &Kubectl, screen: &Screen) -> Result<Option<String>, Failure> {
     let args = ["config", "view", "--minify", "--output=jsonpath={..namespace}"];
     let answer = kubectl.call(&args, None, screen)?;

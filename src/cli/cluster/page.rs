@@ -26,8 +26,8 @@ pub fn page(state: &State, log: &[String], hint: Option<&str>, now: Time) -> Str
     text
 }
 
-/// A name and a value for each fact that is known. If `is_cut` is true, the caller may cut values at the end, so only two of
-/// the pods that wait are named, and their reason follows soon.
+/// A name and a value for each fact that is known. If `is_cut` is true, the caller may cut values at the end. Then only
+/// two of the pods that wait are named, so that the reason after the names is not cut.
 pub fn facts(state: &State, now: Time, is_cut: bool) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     let has_ended = state.phase.has_ended();

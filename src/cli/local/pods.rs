@@ -339,7 +339,7 @@ impl Reader<'_> {
     }
 
     /// The value of a variable that refers to a ConfigMap or Secret. If this object is not among the rendered objects,
-    /// it is the value of the user's environment variable with the same name.
+    /// the value comes from the user's environment variable with the same name.
     fn referenced(&mut self, name: &str, from: &Value) -> Option<String> {
         for (kind, key) in [("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef")] {
             let Some(object) = from[key]["name"].as_str() else { continue };

@@ -253,8 +253,8 @@ pub fn leader(context: &mut Context<'_>, pods: &Pods<'_>) {
     }
 }
 
-/// Records the outcomes of further pods. They have to equal the pods that were imported, because the new job has one
-/// template for all its pods. Variables that only the further pods have are added to this template.
+/// Records the outcomes of further pods. These must be equal to the pods that were imported, because the new job has
+/// one template for all its pods. Variables that only the further pods have are added to this template.
 pub fn alike(context: &mut Context<'_>, other: &Pods<'_>, main: &Pods<'_>) {
     let lists = [other, main].map(|pods| pods.container.and_then(|container| container.get("env")));
     let more = |item: &&Node| {

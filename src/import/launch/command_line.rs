@@ -143,8 +143,8 @@ impl Launch {
     fn take(&mut self, line: &str, mut words: &[Word]) -> Result<(), String> {
         while let Some((word, rest)) = words.split_first() {
             if !word.text.starts_with('-') || word.text == "--" {
-                // This word is the program, unless it is a variable and a Python program follows. Then the variable may
-                // contain options, and only a shell can expand it.
+                // This word is the program, with one exception: if the word is a variable and a Python program follows,
+                // the variable may contain options. Only a shell can expand such a variable.
                 if word.expands && rest.iter().any(|word| word.text.contains(".py") || word.text == "-m") {
                     return Err(format!("`{}` needs a shell", word.text));
                 }

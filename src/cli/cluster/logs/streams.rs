@@ -146,8 +146,8 @@ impl<'a> Streams<'a> {
     }
 
     /// Starts to follow pods that are not followed yet. If the stream of a pod has ended although the pod still runs,
-    /// it is opened again and continues after the last line that was read. This happens if the container has started
-    /// again or the connection was lost.
+    /// because the container has started again or the connection was lost, the stream is opened again and continues
+    /// after the last line that was read.
     pub fn follow(&mut self, logs: &[Log]) -> Result<(), Failure> {
         self.close_ended();
         for log in logs {

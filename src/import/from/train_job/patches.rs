@@ -58,7 +58,8 @@ pub fn read(context: &mut Context<'_>, spec: Option<&Node>, runtime: &Runtime<'_
     }
 }
 
-/// Imports a part of a template. `names` are the replicated Jobs that it is for; empty if it is for all.
+/// Imports a part of a template. `names` lists the replicated Jobs to which the part applies. If `names` is empty, the
+/// part applies to all.
 fn fragment(
     context: &mut Context<'_>,
     names: &[String],
