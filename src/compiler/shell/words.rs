@@ -13,7 +13,7 @@ pub struct Plain {
     pub text: String,
     /// Its place in the text.
     pub place: Range<usize>,
-    /// Whether a shell would replace the word by another text, such as `$LR`, `*.py` and `~`.
+    /// Whether a shell would replace the word, such as `$LR`, `*.py` or `~`, by another text.
     pub expands: bool,
 }
 
