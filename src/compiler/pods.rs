@@ -156,7 +156,8 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
 /// The smallest number of workers with which a launch uses a tree of ssh sessions. `tree.sh` has the same number.
 const TREE_FROM: u32 = 65;
 
-/// Whether the standard output of each rank is a terminal, so that Python writes each line at once. Open MPI opens one for each rank.
+/// Whether the standard output of each rank is a terminal, so that Python writes each line at once. Open MPI opens a
+/// terminal for each rank.
 fn gives_terminals(plan: &Plan) -> bool {
     let launcher = &plan.spec.launcher;
     matches!(launcher.kind, LauncherKind::Mpirun | LauncherKind::Deepspeed) && launcher.mpi == Mpi::OpenMpi

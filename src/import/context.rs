@@ -165,8 +165,8 @@ impl<'o> Context<'o> {
         }
     }
 
-    /// Sets an environment variable of all ranks. A value that looks like a secret goes into a Secret; returns whether
-    /// it did.
+    /// Sets an environment variable of all ranks. If the value looks like a secret, puts it into a Secret and returns
+    /// true.
     pub fn env(&mut self, name: &str, value: &str, from: &str) -> bool {
         if !job::looks_secret(name, value) {
             self.spec.put_key(set::ENV, name, value, from);

@@ -58,7 +58,8 @@ impl Circle {
     }
 }
 
-/// The workers in the order of their ranks. If a job has more than [`MAX_ARCS`] workers, the groups of workers instead.
+/// The workers in the order of their ranks. If a job has more than [`MAX_ARCS`] workers, returns the groups of workers
+/// instead.
 fn sectors(report: &Report) -> Vec<Sector> {
     let mut sectors = Vec::new();
     if report.head.ranks > 0 {

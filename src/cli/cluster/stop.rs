@@ -95,7 +95,7 @@ fn calls(selector: &str, now: bool, has_sets: bool) -> Vec<Vec<&str>> {
     if now {
         calls.push(vec!["delete", "pods", selector, "--grace-period=1", "--wait=false", "--ignore-not-found"]);
     } else {
-        // The launcher exits once the workers are scaled to 0, and they end a moment later.
+        // The launcher exits once the workers are scaled to 0, and the workers end a moment later.
         calls.push(vec!["wait", "pods", selector, "--for=delete", "--timeout=20s"]);
     }
     calls

@@ -112,7 +112,7 @@ fn start(folder: &Path) -> Result<(Child, Receiver<String>), Failure> {
     command.args("--user --map-root-user --mount --pid --fork --kill-child --mount-proc /bin/bash".split(' '));
     command.arg(folder.join("host.sh")).arg(folder);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
-    // In its own process group, host.sh does not receive Ctrl-C. Only khorovod does, and gives the ranks time to save a
+    // host.sh gets its own process group, so that only khorovod receives Ctrl-C and can give the ranks time to save a
     // checkpoint.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -12,7 +12,7 @@ pub type Text<'a> = Cow<'a, str>;
 
 pub const JOB: &str = "khorovod.dev/job";
 pub const RUN: &str = "khorovod.dev/run";
-/// The annotation that holds the document a job was rendered from, as compact JSON.
+/// The annotation that holds the document from which a job was rendered, as compact JSON.
 pub const SPEC: &str = "khorovod.dev/spec";
 /// The annotation with the reason why [`SPEC`] is missing.
 pub const SPEC_OMITTED: &str = "khorovod.dev/spec-omitted";

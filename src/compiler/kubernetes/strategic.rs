@@ -144,7 +144,8 @@ pub fn merge(target: &mut Json, patch: &Json, of: Type) {
     }
 }
 
-/// Merges a list of a patch into the list of the field `name` of a type. `order` is the directive for its order.
+/// Merges a list of a patch into the list of the field `name` of a type. `order` is the directive with the order of the
+/// items.
 fn merge_lists(items: &mut Vec<Json>, patch: &[Json], of: Type, name: &str, order: Option<&Json>) {
     let (below, lists) = of.field(name);
     let new: Vec<&Json> = patch.iter().filter(|item| directive(item).is_none()).collect();

@@ -405,7 +405,7 @@ fn release(plan: &Plan, description: &Description) -> String {
     }
 }
 
-/// How many failed attempts are retried, and what counts as one beside a program that fails.
+/// How many failed attempts are retried, and what else counts as a failed attempt, in addition to a program that fails.
 fn failures(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
     let retries = match spec.lifecycle.retries {

@@ -81,7 +81,7 @@ impl Effects {
             CommandKind::Function { body, .. } => {
                 body.iter().flat_map(|statement| &statement.commands).for_each(|command| self.command(text, command));
             }
-            // Text that the parser does not understand may set any variable.
+            // Text that cannot be parsed may set any variable.
             CommandKind::Unknown => self.anything = true,
         }
     }

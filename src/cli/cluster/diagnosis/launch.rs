@@ -180,8 +180,8 @@ impl<'a> Launch<'a> {
         names.iter().find_map(|name| condition(conditions, name))
     }
 
-    /// The pod whose log explains the state. It is the launcher, or, if the launcher has not started, a worker that has
-    /// failed.
+    /// The pod whose log explains the state. If the launcher has started, this is the launcher. Otherwise it is a
+    /// worker that has failed.
     pub fn explaining_pod(&self) -> Option<&'a Pod> {
         let has_failed = |pod: &&Pod| pod.container().is_some_and(|status| status.last_state.terminated.is_some());
         let launcher = self.launcher.filter(|pod| pod.has_started());
