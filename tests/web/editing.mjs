@@ -376,7 +376,7 @@ test("a notice brings back the draft that an example, a file or an import has re
   );
   // By keyboard: the focus is in the editor, behind the notice.
   await page.keyboard.press("Escape");
-  for (const name of ["Close", "Bring it back"]) {
+  for (const name of ["Hide", "Bring it back"]) {
     await page.keyboard.press("Shift+Tab");
     same(await page.evaluate(() => document.activeElement.textContent), name, "the focus");
   }
@@ -398,8 +398,8 @@ test("a notice brings back the draft that an example, a file or an import has re
   same(await text(page), imported, "the imported job");
   await page.locator("#open-file + input").setInputFiles({ name: "a.yaml", mimeType: "", buffer: Buffer.from(mine) });
   await back.waitFor();
-  await page.getByRole("button", { name: "Close" }).click();
-  same([await text(page), await notice.isVisible()], [mine, false], "the closed notice");
+  await page.getByRole("button", { name: "Hide" }).click();
+  same([await text(page), await notice.isVisible()], [mine, false], "the hidden notice");
   same(page.complaints, [], "complaints");
   await server.close();
 });

@@ -292,7 +292,7 @@ export class Page {
 
   /** Shows a notice with a button that continues a draft. */
   private offerBack(text: string, label: string, draft: StoredDraft) {
-    const close = () => {
+    const hide = () => {
       byId("notice").hidden = true;
       this.editor.focus();
     };
@@ -302,7 +302,7 @@ export class Page {
       text,
       h("button", { type: "button", onclick: () => this.continueDraft(draft.id, draft) }, label),
       " ",
-      h("button", { type: "button", onclick: close }, "Close"),
+      h("button", { type: "button", onclick: hide }, "Hide"),
     );
     notice.hidden = false;
   }
