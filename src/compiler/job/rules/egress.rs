@@ -61,7 +61,9 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let listed = case.document.get("spec").and_then(|spec| spec.get("security")).and_then(|at| at.get("egressTo"));
     let peers = listed.map_or(&[][..], Node::items);
     let blocks: Vec<Block> = peers.iter().filter_map(|peer| Block::read(peer, problems)).collect();
-    blocks.iter().for_each(|block| metadata_service(block, problems));
+    for block in &blocks {
+        metadata_service(block, problems);
+    }
     // A range that could not be read may be the one that contains a server.
     let is_whole = peers.iter().filter(|peer| peer.get("ipBlock").is_some()).count() == blocks.len();
     let Some(at) = field!(case.security.egress).filter(|_| is_whole) else { return };
