@@ -161,6 +161,9 @@ pub fn bases() -> Vec<Json> {
     let download = json!({"url": "https://a/b", "sha256": DIGEST});
     let storage = json!([{"name": "data", "mountPath": "/data", "download": download}]);
     bases.push(job(json!({"image": image, "command": command, "workers": workers, "storage": storage})));
+    let workers = json!({"replicas": 2, "elastic": {"minReplicas": 2, "maxReplicas": 2}});
+    let launcher = json!({"kind": "torchrun", "program": "a"});
+    bases.push(job(json!({"image": image, "command": command, "workers": workers, "launcher": launcher})));
     bases
 }
 
