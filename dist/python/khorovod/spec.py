@@ -1070,8 +1070,9 @@ class S3(Spec):
     direction: Literal["in", "out", "both"] | None = None
     """Whether objects are copied in, out, or both. Default: `"in"`.
 
-    - `"in"`: Into every worker before the training. A retry on the same pods copies nothing again; a new pod
-    copies all objects. Nothing is copied back.
+    - `"in"`: Into every worker before the training. One worker downloads the objects, and the others get them
+    from it. A retry on the same pods copies nothing again; a new pod gets all objects. Nothing is copied
+    back.
     - `"out"`: Out of the first worker, while the training runs and after it. Before a retry, new workers get
     the files that this run has copied out, such as the newest checkpoint. A new run starts with an empty
     directory. No object is deleted.
