@@ -268,18 +268,18 @@ fn every_fix_removes_its_problem() {
             .iter()
             .flat_map(|problem| problem.fix.iter().chain(&problem.other_fix).map(move |fix| (problem, fix)));
         for (problem, fix) in fixes {
-            let fixed = apply_fix(&text, fix);
-            let after = found(&fixed);
+            let edited = apply_fix(&text, fix);
+            let after = found(&edited);
             let same = |list: &[Problem]| {
                 list.iter().filter(|other| other.code == problem.code && other.message == problem.message).count()
             };
             let (then, now) = (same(&before), same(&after));
-            assert_eq!(now, then - 1, "{fixture}: {} stays after its fix\n{fixed}", problem.message);
+            assert_eq!(now, then - 1, "{fixture}: {} stays after its fix\n{edited}", problem.message);
             // A text that cannot be read hides its other problems.
             let is_read = |list: &[Problem]| list.iter().all(|other| other.code.name != "yaml-syntax");
             assert!(
                 after.len() < before.len() || !is_read(&before) && is_read(&after),
-                "{fixture}: the fix makes another problem: {after:#?}\n{fixed}"
+                "{fixture}: the fix makes another problem: {after:#?}\n{edited}"
             );
             tried.insert(problem.code.name);
         }

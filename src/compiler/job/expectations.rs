@@ -81,8 +81,9 @@ shape! {
         /// counts: `launcher: torchrun` sets `launcher.kind`, and an image with `@sha256:` sets `image.digest`. A default does not count.
         "requiredFields" required_fields: Vec<At<Word>>, example serde_json::json!(["lifecycle.deadline", "workers.memory"]);
         /// Fields that a job must not set, as paths below `spec` without the indexes of lists. A path may continue below `env` and
-        /// `storage.persistentVolume.source`. To forbid paths of the host, forbid all three fields of the example.
-        "forbiddenFields" forbidden_fields: Vec<At<Word>>, example serde_json::json!(["storage.hostPath", "storage.persistentVolume.source.hostPath", "patches"]);
+        /// `storage.persistentVolume.source`. To forbid paths of the host, forbid `storage.hostPath`, `storage.persistentVolume.source.hostPath`,
+        /// `storage.persistentVolume.source.local` and `patches`: the level `restricted` does not refuse a PersistentVolume of them.
+        "forbiddenFields" forbidden_fields: Vec<At<Word>>, example serde_json::json!(["storage.hostPath", "storage.persistentVolume.source.hostPath", "storage.persistentVolume.source.local", "patches"]);
     }
 }
 

@@ -153,7 +153,7 @@ shape! {
         "localQueue" local_queue: ObjectName, example "team-a";
         /// The WorkloadPriorityClass of Kueue: the queue admits jobs of a higher class first, and may preempt others for them. Only with `localQueue`. Default: the priority of `placement.priorityClassName`.
         "workloadPriorityClassName" workload_priority_class_name: ObjectName, example "high";
-        /// Whether Kueue may start the job with fewer workers if the quota has no room for all, but for `workers.elastic.minReplicas`. Kueue then allows no other number until the job ends, and refuses a change of this field in a run: change `runTag` with it. Only with `localQueue`, and with `minReplicas` below `replicas`.
+        /// Whether Kueue may start the job with fewer workers if the quota has no room for all, but for `workers.elastic.minReplicas`. Kueue then allows no other number until the job ends, and refuses a change of this field in a run: change `runTag` with it. Only with `localQueue`, with `minReplicas` below `replicas`, and for the target `plain`.
         "partialAdmission" partial_admission: bool, default false;
         /// Whether the job starts suspended, until you apply it with false. If you set it while the job runs, its pods end.
         "suspend" suspend: bool, default false;
@@ -175,11 +175,11 @@ choice! {
 shape! {
     /// How long the job may take, how often it is retried, and what happens after it.
     Lifecycle {
-        /// The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. So the signal comes at the deadline, and not before it, as under Slurm. `activeDeadlineSeconds` of the rendered Job is five minutes more, for a launcher that cannot enforce the deadline. Under Slurm, the time starts at 0 each time Slurm starts the job again. Default: no limit.
+        /// The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. The signal comes at the deadline; under Slurm it comes so long before it that `gracePeriod` ends at the deadline. `activeDeadlineSeconds` of the rendered Job is five minutes more, for a launcher that cannot enforce the deadline. Under Slurm, the time starts at 0 each time Slurm starts the job again. Default: no limit.
         "deadline" deadline: Period, example "24h";
         /// How long an attempt waits until the launcher reaches all workers or, in an elastic job, `minReplicas` workers. If it does not reach them in this time, the run fails, whatever `retries` is, and names the missing workers.
         "startTimeout" start_timeout: Period, default "30m", example "2h";
-        /// How often the training is started again after attempts that failed in a row. With torchrun, jax and tensorflow, it starts again in the same pods. Lost, evicted and preempted workers do not count, unless the attempt ran for less than a minute. An attempt that runs for `retriesResetAfter` sets the count to 0, so a training that fails every few hours never ends if there is no `deadline`. With elastic torchrun, this is also the limit for restarts of the ranks within each attempt.
+        /// How often the training is started again after attempts that failed in a row. With torchrun, jax and tensorflow, it starts again in the same pods. Lost, evicted and preempted workers do not count, unless the attempt ran for less than a minute. An attempt that runs for `retriesResetAfter` sets the count to 0, so a training that fails every few hours never ends if there is no `deadline`. With elastic torchrun, this is also the limit for restarts of the ranks within each attempt. Other torchrun jobs get `PET_MAX_RESTARTS=1`, so that a failed rank does not have to wait for the other pods: khorovod then restarts the ranks of all pods, and this number limits how often.
         "retries" retries: Int<0, 1000>, default 3, example 0;
         /// An attempt that ran this long resets the number of failed attempts. With `never`, all failed attempts of the run count.
         "retriesResetAfter" retries_reset_after: PeriodOrNever, default "1h", example "6h";
@@ -187,7 +187,7 @@ shape! {
         "retriesWithoutProgress" retries_without_progress: Int<1, 1000>, default 10, example 5;
         /// Exit codes of the training after which no further attempt starts. Not with torchrun, jax and tensorflow, whose agents do not pass on the exit codes of their ranks. Default: every exit code but 0 is followed by another attempt.
         "finalExitCodes" final_exit_codes: Vec<At<Int<1, 255>>>, example json!([2, 64]);
-        /// How long Kubernetes keeps the finished Job. Its pods and their logs are deleted with it, so save the log before, for example with `khorovod logs JOB > FILE`. The other objects of the job stay until you delete them. Default: until you delete it.
+        /// How long Kubernetes keeps the finished Job. Its pods and their logs are deleted with it, so save the log before, for example with `khorovod logs JOB > FILE`. The other objects of the job stay until you delete them, with `kubectl delete` and the label `khorovod.dev/job=JOB`: `khorovod plan` prints the command. Default: until you delete it.
         "ttlAfterFinished" ttl_after_finished: Duration, example "1h";
         /// Whether the workers and their GPUs are kept after the end of the run, until you delete them. Otherwise the launcher scales the workers to zero. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow.
         "keepWorkers" keep_workers: bool, default false;
@@ -224,9 +224,9 @@ shape! {
     Stall {
         /// The longest time without activity, at least `10s`. It must be longer than the longest pause of a healthy training, also at its start.
         "timeout" (required) timeout: Period, example "20m";
-        /// A file that the training changes to show activity, for example after each step. It may be on a shared volume or on each host. Default: any output of any rank is activity.
+        /// A file that the training changes to show activity, for example after each step. It may be on a shared volume or on each host. With it, output is no activity. Default: any output of any rank is activity, unless `metric` is set.
         "file" file: Path, example "/checkpoints/progress";
-        /// A metric of the ranks, on the port in `observability.metrics`, whose changes are activity. If you also set `file`, a change of either counts. Needs `observability.metrics`. Default: no metric.
+        /// A metric of the ranks, on the port in `observability.metrics`, whose changes are activity. With it, output is no activity; if you also set `file`, a change of either counts. Needs `observability.metrics`. Default: no metric.
         "metric" metric: MetricName, example "training_steps_total";
         /// The reaction of the launcher. With `retry` and `lifecycle.retries: 0`, the run fails.
         "action" action: StallAction, default "retry";
@@ -273,7 +273,7 @@ choice! {
         "open" => spec::Egress::Open, "Any address.";
         "noMetadata" => spec::Egress::NoMetadata, "Any address except the metadata service of the cloud, which gives out the credentials of the node: `169.254.169.254` and `fd00:ec2::254`.";
         "private" => spec::Egress::Private, "Only pods of all namespaces, private addresses (`10.0.0.0/8`, `172.16.0.0/12`, `192.168.0.0/16`, `100.64.0.0/10` and `fc00::/7`), and `egressTo`. The API server, the buckets of `s3` and the servers of `download` must have such an address.";
-        "listed" => spec::Egress::Listed, "Only `egressTo`. It must contain the API server, unless the pods have no API access, the buckets of `s3`, and the servers of `download`.";
+        "listed" => spec::Egress::Listed, "Only `egressTo`. It must contain the addresses of the API server, unless the pods have no API access, of the buckets of `s3`, and of the servers of `download`. For the API server, these are its endpoints, which `kubectl -n default get endpointslice kubernetes` prints, and not the address of its Service. khorovod cannot check addresses that only DNS knows.";
     }
 }
 
@@ -292,13 +292,13 @@ shape! {
     Observability {
         /// The directory for the logs of TensorBoard, which ranks get in `TENSORBOARD_LOGDIR`. khorovod does not run TensorBoard. Default: the variable is not set.
         "tensorboardLogdir" tensorboard_logdir: Path, example "/results/tb";
-        /// A port on which the ranks serve metrics.
+        /// A port on which the ranks serve metrics for Prometheus over HTTP, at the path `/metrics`. If a worker has several ranks, one of them serves: they share the address of their pod.
         "metrics" metrics: Metrics, example json!({"port": 9400, "podMonitor": true});
         /// A port on which the launcher serves what the run is doing: its phase, attempts, progress, and for how long workers were held and trained. It needs `python3` in the image.
         "launcherMetrics" launcher_metrics: Metrics, example json!({"port": 9401, "podMonitor": true});
-        /// The source of the progress of the training, which the launcher writes to the annotation `khorovod.dev/status` of its Job. `auto` recognises the lines of common frameworks. Default: the progress is unknown, and the output of the training does not pass through another process.
+        /// The source of the progress of the training, which the launcher writes to the annotation `khorovod.dev/status` of its Job. `auto` recognises the lines of common frameworks. Default: the progress is unknown, and the output of the training does not pass through another process. Only with `launcherMetrics`, or for the target `plain` with `security.apiAccess: true` and without `lifecycle.keepWorkers`.
         "progress" progress: Progress, example "auto", example json!({"pattern": "step (\\d+)/(\\d+)"});
-        /// Whether the launcher posts Kubernetes Events for its Job: when an attempt starts and why it ends, lost and replaced workers, hangs, and the end of the run. It permits the pods to create any event in their namespace. Not with `security.apiAccess: false` and `lifecycle.keepWorkers`.
+        /// Whether the launcher posts Kubernetes Events for its Job: when an attempt starts and why it ends, lost and replaced workers, hangs, and the end of the run. It permits the pods to create any event in their namespace. Only for the target `plain`. Not with `security.apiAccess: false` and `lifecycle.keepWorkers`.
         "events" events: bool, default false;
         /// The format of logs. The log of the launcher has the output of all ranks; with torchrun, jax and tensorflow, each pod has that of its own. Default: each line starts with its rank.
         "logs" logs: Logs, example json!({"rankPrefix": true});
@@ -310,7 +310,7 @@ shape! {
     Progress {
         /// How the output shows the progress.
         "output" output: ProgressOutput, example "auto";
-        /// A regular expression of Python for lines of the output. Its groups `step` and `steps`, or `epoch` and `epochs`, are the step and the number of all steps. If the groups have no names, the first group is the step and the second one the number of all steps, which may be missing.
+        /// A regular expression of Python, which is searched in each line of the output. Its groups `step` and `steps`, or `epoch` and `epochs`, are the step and the number of all steps. If the groups have no names, the first group is the step and the second one the number of all steps, which may be missing.
         "pattern" pattern: ProgressPattern, example "step (?P<step>\\d+)/(?P<steps>\\d+)";
         /// A file that rank 0 writes. Its last line is the step, or the step and the number of all steps, such as `120/1000`, or a JSON object such as `{"step": 120, "steps": 1000}`. The launcher reads it every 30 seconds from the host of rank 0.
         "file" file: Path, example "/tmp/progress.json";
@@ -378,7 +378,7 @@ impl Field for NetworkPeer {
 shape! {
     /// The format of logs.
     Logs {
-        /// Whether each line of output starts with the rank that printed it. `khorovod logs --rank` needs it, except with torchrun, jax and tensorflow. Not with horovodrun and shell.
+        /// Whether each line of output starts with the rank that printed it. `khorovod logs --rank` needs it, except with torchrun, jax and tensorflow. No effect with horovodrun, which adds a prefix of its own, and with shell.
         "rankPrefix" rank_prefix: bool, default true;
     }
 }

@@ -18,7 +18,7 @@ shape! {
         "args" args: Vec<At<Word>>, example json!(["--bind-to", "socket"]);
         /// The program that each pod runs in place of torchrun, such as `ft_launcher` of NVIDIA's Resiliency Extension. It must take the options and the variables `PET_*` of torchrun. Only with torchrun and `workers.elastic`. Default: `torchrun`.
         "program" program: Program, example "ft_launcher";
-        /// The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend`, torchrun, jax, tensorflow and `security.apiAccess: false`.
+        /// The pod that the launcher runs in. Default: `ownPod`. A gang, Kueue (`localQueue`), `suspend`, torchrun, jax, tensorflow, and `security.apiAccess: false` without `lifecycle.keepWorkers` have `firstWorker`, and refuse `ownPod` with all fields that need it: `workers.spares`, `workers.groups`, `storage.perWorker` and `lifecycle.keepWorkers`.
         "runsIn" runs_in: LauncherPod, example "firstWorker";
         /// Whether the launcher pod also runs ranks, as one more host beside the workers and with the same resources. Only with `runsIn: ownPod`, and not with `workers.elastic`.
         "runsRanks" runs_ranks: bool, default false;
@@ -32,7 +32,7 @@ shape! {
         "memory" memory: Quantity, default "2Gi", example "4Gi";
         /// The image of the launcher pod. Only with `runsIn: ownPod`. Default: that of the job.
         "image" image: ImageName, example "ghcr.io/acme/launcher:1.0";
-        /// How long the workers wait while no launcher runs, for example because its node is lost. After this time, the workers release their GPUs and CPUs. With torchrun, jax and tensorflow, the pods wait for the first worker, at most `lifecycle.startTimeout`. Not with torchrun, jax and tensorflow, `lifecycle.keepWorkers` and `security.apiAccess: false`.
+        /// How long the workers wait while no launcher runs, for example because its node is lost. After this time, the workers release their GPUs and CPUs. With torchrun, jax and tensorflow, the pods wait for the first worker, at most `lifecycle.startTimeout`. Not with torchrun, jax and tensorflow, `lifecycle.keepWorkers`, `workers.serviceAccountName` and `security.apiAccess: false`.
         "lostTimeout" lost_timeout: Period, default "15m", example "1h";
     }
     or a text for "kind" as kind: LauncherKind;

@@ -16,7 +16,7 @@ macro_rules! with_worker_fields {
     ($callback:ident $($head:tt)*) => {
         $callback! {
             { $($head)* }
-            /// The number of additional workers, which are ready but run no ranks until another worker is lost. Without one, another pod replaces a lost worker: see `launcher.runsIn`. Each group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow, and not with `elastic`.
+            /// The number of additional workers, which are ready but run no ranks until another worker is lost. Without one, another pod replaces a lost worker: see `launcher.runsIn`. Each group has its own spares. Only with `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow, a gang or Kueue, and not with `elastic`.
             "spares" spares: Int<0, MAX_WORKERS>, default 0, example 1;
             /// GPUs per worker. 0 trains on CPUs.
             "gpus" gpus: Int<0, 64>, default 0, example 8;

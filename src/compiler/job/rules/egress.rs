@@ -1,6 +1,7 @@
 //! Rules about `security.egressTo`: it keeps the metadata service of the cloud closed, and contains the servers that the pods need.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::borrow::Cow;
 
 use super::{Case, key};
 use crate::job::declare::EnvValue;
@@ -144,13 +145,16 @@ fn servers(case: &Case<'_>) -> Vec<Server> {
     }
     for entry in case.storage() {
         let bucket = entry.s3.as_ref().map(|s3| match &s3.endpoint {
-            Some(url) => (url.0.as_str(), url.span),
+            Some(url) => (Cow::from(&url.0), url.span),
             // The addresses of AWS may be private: those of an interface endpoint.
-            None => ("https://s3.amazonaws.com", s3.key),
+            None => match &s3.region {
+                Some(region) => (Cow::from(format!("https://s3.{}.amazonaws.com", region.0)), s3.key),
+                None => (Cow::from("https://s3.amazonaws.com"), s3.key),
+            },
         });
-        let file = entry.download.as_ref().and_then(|from| from.url.as_ref()).map(|url| (url.0.as_str(), url.span));
+        let file = entry.download.as_ref().and_then(|from| from.url.as_ref()).map(|url| (Cow::from(&url.0), url.span));
         found.extend(bucket.or(file).map(|(url, span)| {
-            let (host, location) = locate(url);
+            let (host, location) = locate(&url);
             Server { name: format!("`{host}`"), location, field: Some(span), hint: LIST }
         }));
         let Some(repository) = entry.download.as_ref().and_then(|from| from.hugging_face.as_ref()) else { continue };
