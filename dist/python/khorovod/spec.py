@@ -265,7 +265,8 @@ class Workers(Spec):
     spares: int | None = None
     """The number of additional workers, which are ready but run no ranks until another worker is lost. Without
     one, another pod replaces a lost worker: see `launcher.runsIn`. Each group has its own spares. Only with
-    `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow, and not with `elastic`. Default: `0`.
+    `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow, a gang or Kueue, and not with
+    `elastic`. Default: `0`.
 
     Example: `1`
     """
@@ -434,7 +435,8 @@ class Group(Spec):
     spares: int | None = None
     """The number of additional workers, which are ready but run no ranks until another worker is lost. Without
     one, another pod replaces a lost worker: see `launcher.runsIn`. Each group has its own spares. Only with
-    `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow, and not with `elastic`. Default: `0`.
+    `launcher.runsIn: ownPod`, so not with torchrun, jax and tensorflow, a gang or Kueue, and not with
+    `elastic`. Default: `0`.
 
     Example: `1`
     """
@@ -689,8 +691,10 @@ class Launcher(Spec):
     """
 
     runs_in: Literal["ownPod", "firstWorker"] | None = None
-    """The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend`,
-    torchrun, jax, tensorflow and `security.apiAccess: false`.
+    """The pod that the launcher runs in. Default: `ownPod`. A gang, Kueue (`localQueue`), `suspend`, torchrun,
+    jax, tensorflow, and `security.apiAccess: false` without `lifecycle.keepWorkers` have `firstWorker`, and
+    refuse `ownPod` with all fields that need it: `workers.spares`, `workers.groups`, `storage.perWorker` and
+    `lifecycle.keepWorkers`.
 
     - `"ownPod"`: A pod of its own. A Job runs the launcher and a StatefulSet the workers, which the launcher
     scales. If the node of a worker fails, the ranks run again after about 15 seconds with one of the
@@ -738,8 +742,8 @@ class Launcher(Spec):
     lost_timeout: str | None = None
     """How long the workers wait while no launcher runs, for example because its node is lost. After this time,
     the workers release their GPUs and CPUs. With torchrun, jax and tensorflow, the pods wait for the first
-    worker, at most `lifecycle.startTimeout`. Not with torchrun, jax and tensorflow, `lifecycle.keepWorkers`
-    and `security.apiAccess: false`. Default: `"15m"`.
+    worker, at most `lifecycle.startTimeout`. Not with torchrun, jax and tensorflow, `lifecycle.keepWorkers`,
+    `workers.serviceAccountName` and `security.apiAccess: false`. Default: `"15m"`.
 
     Example: `"1h"`
     """
@@ -1413,8 +1417,8 @@ class Scheduling(Spec):
     partial_admission: bool | None = None
     """Whether Kueue may start the job with fewer workers if the quota has no room for all, but for
     `workers.elastic.minReplicas`. Kueue then allows no other number until the job ends, and refuses a change
-    of this field in a run: change `runTag` with it. Only with `localQueue`, and with `minReplicas` below
-    `replicas`. Default: `False`.
+    of this field in a run: change `runTag` with it. Only with `localQueue`, with `minReplicas` below
+    `replicas`, and for the target `plain`. Default: `False`.
     """
 
     suspend: bool | None = None
@@ -1445,10 +1449,10 @@ class Lifecycle(Spec):
     deadline: str | None = None
     """The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the
     queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of
-    `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. So the
-    signal comes at the deadline, and not before it, as under Slurm. `activeDeadlineSeconds` of the rendered
-    Job is five minutes more, for a launcher that cannot enforce the deadline. Under Slurm, the time starts at
-    0 each time Slurm starts the job again. Default: no limit.
+    `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. The signal
+    comes at the deadline; under Slurm it comes so long before it that `gracePeriod` ends at the deadline.
+    `activeDeadlineSeconds` of the rendered Job is five minutes more, for a launcher that cannot enforce the
+    deadline. Under Slurm, the time starts at 0 each time Slurm starts the job again. Default: no limit.
 
     Example: `"24h"`
     """
@@ -1466,7 +1470,9 @@ class Lifecycle(Spec):
     tensorflow, it starts again in the same pods. Lost, evicted and preempted workers do not count, unless the
     attempt ran for less than a minute. An attempt that runs for `retriesResetAfter` sets the count to 0, so a
     training that fails every few hours never ends if there is no `deadline`. With elastic torchrun, this is
-    also the limit for restarts of the ranks within each attempt. Default: `3`.
+    also the limit for restarts of the ranks within each attempt. Other torchrun jobs get
+    `PET_MAX_RESTARTS=1`, so that a failed rank does not have to wait for the other pods: khorovod then
+    restarts the ranks of all pods, and this number limits how often. Default: `3`.
 
     Example: `0`
     """
@@ -1497,7 +1503,8 @@ class Lifecycle(Spec):
     ttl_after_finished: str | None = None
     """How long Kubernetes keeps the finished Job. Its pods and their logs are deleted with it, so save the log
     before, for example with `khorovod logs JOB > FILE`. The other objects of the job stay until you delete
-    them. Default: until you delete it.
+    them, with `kubectl delete` and the label `khorovod.dev/job=JOB`: `khorovod plan` prints the command.
+    Default: until you delete it.
 
     Example: `"1h"`
     """
@@ -1579,14 +1586,16 @@ class Stall(Spec):
 
     file: str | None = None
     """A file that the training changes to show activity, for example after each step. It may be on a shared
-    volume or on each host. Default: any output of any rank is activity.
+    volume or on each host. With it, output is no activity. Default: any output of any rank is activity,
+    unless `metric` is set.
 
     Example: `"/checkpoints/progress"`
     """
 
     metric: str | None = None
-    """A metric of the ranks, on the port in `observability.metrics`, whose changes are activity. If you also set
-    `file`, a change of either counts. Needs `observability.metrics`. Default: no metric.
+    """A metric of the ranks, on the port in `observability.metrics`, whose changes are activity. With it, output
+    is no activity; if you also set `file`, a change of either counts. Needs `observability.metrics`. Default:
+    no metric.
 
     Example: `"training_steps_total"`
     """
@@ -1664,8 +1673,10 @@ class Security(Spec):
     - `"private"`: Only pods of all namespaces, private addresses (`10.0.0.0/8`, `172.16.0.0/12`,
     `192.168.0.0/16`, `100.64.0.0/10` and `fc00::/7`), and `egressTo`. The API server, the buckets of `s3` and
     the servers of `download` must have such an address.
-    - `"listed"`: Only `egressTo`. It must contain the API server, unless the pods have no API access, the
-    buckets of `s3`, and the servers of `download`.
+    - `"listed"`: Only `egressTo`. It must contain the addresses of the API server, unless the pods have no
+    API access, of the buckets of `s3`, and of the servers of `download`. For the API server, these are its
+    endpoints, which `kubectl -n default get endpointslice kubernetes` prints, and not the address of its
+    Service. khorovod cannot check addresses that only DNS knows.
 
     Example: `"noMetadata"`
     """
@@ -1714,7 +1725,8 @@ class Observability(Spec):
     """
 
     metrics: Metrics | None = None
-    """A port on which the ranks serve metrics.
+    """A port on which the ranks serve metrics for Prometheus over HTTP, at the path `/metrics`. If a worker has
+    several ranks, one of them serves: they share the address of their pod.
 
     Example: `Metrics(port=9400, pod_monitor=True)`
     """
@@ -1729,7 +1741,9 @@ class Observability(Spec):
     progress: Literal["auto"] | Progress | None = None
     """The source of the progress of the training, which the launcher writes to the annotation
     `khorovod.dev/status` of its Job. `auto` recognises the lines of common frameworks. Default: the progress
-    is unknown, and the output of the training does not pass through another process.
+    is unknown, and the output of the training does not pass through another process. Only with
+    `launcherMetrics`, or for the target `plain` with `security.apiAccess: true` and without
+    `lifecycle.keepWorkers`.
 
     - `"auto"`: With the bars of tqdm, PyTorch Lightning and the Trainer of Hugging Face, with the lines of
     Keras, or with lines such as `epoch 3/10` and `step 100/1000`. Bars of downloads, preparations and
@@ -1741,7 +1755,8 @@ class Observability(Spec):
     events: bool | None = None
     """Whether the launcher posts Kubernetes Events for its Job: when an attempt starts and why it ends, lost and
     replaced workers, hangs, and the end of the run. It permits the pods to create any event in their
-    namespace. Not with `security.apiAccess: false` and `lifecycle.keepWorkers`. Default: `False`.
+    namespace. Only for the target `plain`. Not with `security.apiAccess: false` and `lifecycle.keepWorkers`.
+    Default: `False`.
     """
 
     logs: Logs | None = None
@@ -1798,9 +1813,9 @@ class Progress(Spec):
     """
 
     pattern: str | None = None
-    """A regular expression of Python for lines of the output. Its groups `step` and `steps`, or `epoch` and
-    `epochs`, are the step and the number of all steps. If the groups have no names, the first group is the
-    step and the second one the number of all steps, which may be missing.
+    """A regular expression of Python, which is searched in each line of the output. Its groups `step` and
+    `steps`, or `epoch` and `epochs`, are the step and the number of all steps. If the groups have no names,
+    the first group is the step and the second one the number of all steps, which may be missing.
 
     Example: `"step (?P<step>\\\\d+)/(?P<steps>\\\\d+)"`
     """
@@ -1824,7 +1839,8 @@ class Logs(Spec):
 
     rank_prefix: bool | None = None
     """Whether each line of output starts with the rank that printed it. `khorovod logs --rank` needs it, except
-    with torchrun, jax and tensorflow. Not with horovodrun and shell. Default: `True`.
+    with torchrun, jax and tensorflow. No effect with horovodrun, which adds a prefix of its own, and with
+    shell. Default: `True`.
     """
 
 
