@@ -163,3 +163,26 @@ test("the timeline of several jobs, and of a session", async () => {
   same(await page.locator("#view-timeline .choices button").count(), 3, "the events of a session");
   await server.close();
 });
+
+test("a target with another controller has no timeline, and the way back shows the current job", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: smallest });
+  await page.click("#tab-timeline");
+  await headline(page, "A node fails");
+  await page.selectOption("#target", "slurm");
+  await headline(page, "There is no timeline for Slurm");
+  same(await page.getByRole("button", { name: "Lose a worker" }).count(), 0, "the buttons of the events");
+  await write(page, smallest.replace("name: mnist", "name: bert"));
+  await page.getByRole("button", { name: "Render for Kubernetes" }).click();
+  await page.locator("#view-timeline .log", { hasText: "lost worker bert-" }).waitFor();
+  same(await page.locator("#target").inputValue(), "plain", "the target");
+  await choose(page, "Nothing fails", "The training ends");
+  // A job that the target does not support: the last state without errors is that of the earlier target.
+  await page.selectOption("#target", "slurm");
+  await headline(page, "There is no timeline for Slurm");
+  await write(page, example("elastic"));
+  await page.selectOption("#target", "plain");
+  await headline(page, "The training ends");
+  same(page.complaints, [], "complaints");
+  await server.close();
+});

@@ -103,6 +103,8 @@ export class Apply {
         h("p", {}, "On a machine with Slurm's commands:"),
         this.command(`khorovod render job.yaml${options} > ${name}.sh && sbatch ${name}.sh`),
         this.command(commands.follow),
+        h("h3", {}, "Stop the job"),
+        this.command(commands.delete),
         ...this.install(),
       ];
     }
@@ -118,6 +120,7 @@ export class Apply {
       ...section("From the download", `kubectl apply${scope} -f ${name}.objects.yaml`),
       ...section("From the spec, with the command", `khorovod render job.yaml${options} | kubectl apply${scope} -f -`),
       ...section("Follow the log", commands.follow),
+      ...this.ends(job, scope, commands.delete),
       ...(target === PLAIN
         ? [
             ...section("From a chart, Helm 3", `${helm} khorovod --post-renderer-args post-render`),
@@ -129,6 +132,23 @@ export class Apply {
           ]
         : []),
       ...this.install(),
+    ];
+  }
+
+  /** The commands that end the job. The command `khorovod stop` ends only jobs of plain Kubernetes objects. */
+  private ends(job: string, scope: string, remove: string): HTMLElement[] {
+    const stop =
+      "The ranks get the signal and the time of `lifecycle.checkpoint` to save a checkpoint. Then all pods end.";
+    const deleted =
+      "This ends a job that runs, and deletes its objects. PersistentVolumeClaims stay, so the data on them are kept.";
+    const plain = this.context.target() === PLAIN;
+    return [
+      ...(plain
+        ? [h("h3", {}, "Stop the job"), h("p", {}, ...markup(stop)), this.command(`khorovod stop ${job}${scope}`)]
+        : []),
+      h("h3", {}, "Delete the job"),
+      h("p", {}, deleted),
+      this.command(remove),
     ];
   }
 

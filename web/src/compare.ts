@@ -4,7 +4,7 @@ import "./compare.css";
 import { asError, type Compiler } from "./compiler";
 import { diff, equalRuns, pairsOf } from "./diff";
 import { count, h, markup, s, setText, setVisible } from "./dom";
-import { type Drafts, titleOf } from "./drafts";
+import { type Drafts, titlesOf } from "./drafts";
 import { loadExamples, summaryOf } from "./examples";
 import { changeList } from "./plan";
 import { type SizeRow, sizesOf } from "./sizes";
@@ -33,12 +33,18 @@ export class Comparison {
     placeholder: "Paste the other spec here.",
     oninput: () => this.compare(),
   });
+  private readonly earlier = h(
+    "p",
+    { class: "warn" },
+    "The spec in the editor has errors: its last state without errors is compared.",
+  );
   private readonly summary = h("p", { role: "status", class: "sr" });
   private readonly result = h("div");
   private readonly dialog = h(
     "dialog",
     { id: "compare", "aria-labelledby": "compare-title" },
     h("h2", { id: "compare-title" }, "Compare with another spec"),
+    this.earlier,
     h("label", { for: "compare-with" }, "The other spec"),
     this.choice,
     this.pasted,
@@ -53,8 +59,9 @@ export class Comparison {
     document.body.append(this.dialog);
   }
 
-  /** Opens the dialog for a spec without errors. */
-  async open(spec: string, price: number | undefined) {
+  /** Opens the dialog for a spec without errors. `isEarlier`: the editor now has errors, and this is its last state without them. */
+  async open(spec: string, price: number | undefined, isEarlier: boolean) {
+    setVisible(this.earlier, isEarlier);
     this.spec = spec;
     this.price = price;
     const chosen = this.choice.value;
@@ -73,9 +80,9 @@ export class Comparison {
     const examples = (await loadExamples()).map(({ name, spec }) =>
       option(`example ${name}`, spec, `${name} – ${summaryOf(spec)}`),
     );
-    const drafts = this.context.drafts
-      .others()
-      .map((draft) => option(`draft ${draft.id}`, draft.spec, titleOf(draft, Date.now())));
+    const others = this.context.drafts.others();
+    const titles = titlesOf(others, Date.now());
+    const drafts = others.map(({ id, spec }, index) => option(`draft ${id}`, spec, titles[index] ?? ""));
     this.choice.replaceChildren(
       h("option", { value: "" }, "Choose…"),
       h("option", { value: PASTED }, "a spec that I paste"),

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { Drafts, titleOf } from "./drafts";
+import { Drafts, titlesOf } from "./drafts";
 
 /** The storage of a browser, or of a tab. */
 function storage(): Storage {
@@ -122,11 +122,18 @@ describe("drafts", () => {
   });
 });
 
-describe("titleOf", () => {
+describe("titlesOf", () => {
   it("names the job and the time", () => {
     const spec = "kind: TrainingJob\nmetadata:\n  name: mnist\n";
-    expect(titleOf({ id: "1", time: 0, spec }, 30_000)).toBe("mnist, just now");
-    expect(titleOf({ id: "1", time: 0, spec }, 5 * 60_000)).toBe("mnist, 5 min ago");
-    expect(titleOf({ id: "1", time: 0, spec }, 3 * 3_600_000)).toBe("mnist, 3 h ago");
+    const titleAt = (now: number) => titlesOf([{ id: "1", time: 0, spec }], now)[0];
+    expect(titleAt(30_000)).toBe("mnist, just now");
+    expect(titleAt(5 * 60_000)).toBe("mnist, 5 min ago");
+    expect(titleAt(3 * 3_600_000)).toBe("mnist, 3 h ago");
+  });
+
+  it("tells drafts of the same job apart by their first line that differs", () => {
+    const spec = (gpus: number) => `metadata:\n  name: bert\nspec:\n  workers:\n    gpus: ${gpus}\n`;
+    const drafts = [4, 8].map((gpus) => ({ id: String(gpus), time: 0, spec: spec(gpus) }));
+    expect(titlesOf(drafts, 0)).toEqual(["bert, just now – gpus: 4", "bert, just now – gpus: 8"]);
   });
 });

@@ -20,6 +20,8 @@ const DELAY = 400;
 /** At most so many drafts are kept, with so many characters together. */
 const MOST = 10;
 const MAX_LENGTH = 1 << 20;
+/** At most so many characters of a line are in a title. */
+const LINE = 40;
 
 export interface StoredDraft {
   id: string;
@@ -167,9 +169,25 @@ export function hasMuchOf(text: string, other: string): boolean {
   return lines.filter((line) => present.has(line)).length * 3 >= lines.length;
 }
 
-/** The name of the job in a draft and its age, for a list. */
-export function titleOf({ spec, time }: StoredDraft, now: number): string {
-  const name = /^ {2,}name: *["']?([\w.-]+)/m.exec(spec)?.[1] ?? spec.trim().split("\n")[0]?.slice(0, 30) ?? "";
+/** The titles of drafts for a list: the job and its age, and a line that only this one has if several have a job of that name. */
+export function titlesOf(drafts: StoredDraft[], now: number): string[] {
+  return drafts.map((draft) => {
+    const others = drafts.filter((other) => other !== draft && nameOf(other) === nameOf(draft));
+    const known = new Set(others.flatMap(({ spec }) => linesOf(spec)));
+    const own = others.length ? linesOf(draft.spec).find((line) => !known.has(line)) : undefined;
+    return titleOf(draft, now) + (own === undefined ? "" : ` – ${own.length > LINE ? `${own.slice(0, LINE)}…` : own}`);
+  });
+}
+
+const linesOf = (spec: string) => spec.split("\n").map((line) => line.trim());
+
+const nameOf = ({ spec }: StoredDraft) =>
+  /^ {2,}name: *["']?([\w.-]+)/m.exec(spec)?.[1] ?? spec.trim().split("\n")[0]?.slice(0, 30) ?? "";
+
+/** The name of the job in a draft and its age. */
+function titleOf(draft: StoredDraft, now: number): string {
+  const { time } = draft;
+  const name = nameOf(draft);
   const minutes = Math.floor((now - time) / 60_000);
   if (minutes < 1) return `${name}, just now`;
   if (minutes < 60) return `${name}, ${minutes} min ago`;

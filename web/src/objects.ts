@@ -84,6 +84,8 @@ export class Objects {
   private readonly rows = new Map<string, Row>();
   /** The state that later states are compared with. */
   private base: State | undefined;
+  /** The base that the user has chosen. */
+  private chosen: State | undefined;
   /** The comparable texts of the base, by key. */
   private texts = new Map<string, string>();
   /** The state that is shown. */
@@ -116,9 +118,16 @@ export class Objects {
     }
     const changes = await this.actions.changes(base.spec, state.spec);
     if (state !== this.state) return;
-    const restart = h("button", { type: "button", onclick: () => this.actions.restart() }, "Compare from here on");
-    const title = h("p", {}, "If you apply this spec over the one you started with:");
-    this.changes.replaceChildren(title, ...changeList(changes), restart);
+    const onclick = () => {
+      this.chosen = state;
+      this.actions.restart();
+    };
+    const about = "From now on, the marks and this list show what differs from the spec as it is now.";
+    const restart = h("button", { type: "button", onclick, title: about }, "Compare from here on");
+    const jobs = base.compiled.jobs.map(({ job }) => `\`${job}\``).join(", ");
+    const when = base === this.chosen ? "at “Compare from here on”" : "that was opened last, before all changes";
+    const title = `Compared with the spec ${when} (job ${jobs}). If you applied that one, and now apply this one:`;
+    this.changes.replaceChildren(h("p", {}, ...markup(title)), ...changeList(changes), restart);
   }
 
   private showTree(compiled: Compiled) {

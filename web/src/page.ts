@@ -83,6 +83,11 @@ export class Page {
       compiler: () => this.compiler,
       editor: this.editor,
       target: () => this.target,
+      otherTarget: () => (this.target === PLAIN ? undefined : TARGETS.find(([name]) => name === this.target)?.[1]),
+      useKubernetes: () => {
+        this.chooseTarget(PLAIN);
+        byId("tab-timeline").focus();
+      },
       drafts: this.drafts,
       storage: storage("localStorage"),
       highlight: (range) => {

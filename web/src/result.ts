@@ -25,6 +25,10 @@ interface Context {
   editor: Editor;
   /** The target that the spec is rendered for. */
   target: () => string;
+  /** The name of the target if it is not plain Kubernetes. */
+  otherTarget: () => string | undefined;
+  /** Renders for plain Kubernetes. */
+  useKubernetes: () => void;
   drafts: Drafts;
   /** Where the price is stored. */
   storage: Storage | undefined;
@@ -120,9 +124,11 @@ export class Result {
     if (document.title !== title) document.title = title;
   }
 
-  /** The next state without errors becomes the one that objects are compared with. */
+  /** The next state without errors becomes the one that objects are compared with. The target may be another one. */
   restart() {
     this.base = undefined;
+    // A timeline depends on the target, also if the spec has errors for that.
+    this.stale.add("timeline");
   }
 
   /** Opens a view. */
@@ -304,19 +310,19 @@ export class Result {
 
   private async loadTimeline(): Promise<TimelineView> {
     const { TimelineView } = await import("./timeline");
-    this.shownTimeline = new TimelineView(
-      byId("view-timeline"),
-      this.scenario,
-      async (job, scenario, width) => {
+    this.shownTimeline = new TimelineView(byId("view-timeline"), this.scenario, {
+      ask: async (job, scenario, width) => {
         const { current } = this;
         return current ? this.compiler.timeline(current.spec, job, scenario, width) : null;
       },
-      (scenario) => {
+      choose: (scenario) => {
         this.scenario = scenario;
         this.context.onNavigate();
       },
-      (error) => this.context.setStatus(asError(error).message),
-    );
+      otherTarget: this.context.otherTarget,
+      useKubernetes: this.context.useKubernetes,
+      fail: (error) => this.context.setStatus(asError(error).message),
+    });
     return this.shownTimeline;
   }
 }

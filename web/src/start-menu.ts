@@ -1,6 +1,6 @@
 // Offers what a user can start from: the list of examples and drafts in the header, and the cards of an empty page.
 import { byId, h, markup } from "./dom";
-import { type Drafts, titleOf } from "./drafts";
+import { type Drafts, titlesOf } from "./drafts";
 import { type Example, summaryOf } from "./examples";
 
 /** The examples that an empty page offers. */
@@ -43,10 +43,10 @@ function fillList(examples: Example[], drafts: Drafts, actions: Actions) {
   const listDrafts = () => {
     drafts.flush();
     const all = drafts.others();
-    group.replaceChildren(
-      ...all.map((draft) => h("option", { value: `draft ${draft.id}` }, titleOf(draft, Date.now()))),
-    );
-    if (all.length) select.append(group);
+    const titles = titlesOf(all, Date.now());
+    group.replaceChildren(...all.map(({ id }, index) => h("option", { value: `draft ${id}` }, titles[index] ?? "")));
+    // Behind the name of the list, before the examples.
+    if (all.length) select.options[0]?.after(group);
     else group.remove();
   };
   listDrafts();

@@ -24,8 +24,19 @@ const SOURCES: [TimeSource, string][] = [
   ["person", "until you act"],
 ];
 
-/** Asks the compiler for the timeline of a job. */
+/** Asks the compiler for the timeline of a job. Returns null if there is none, as for a target with another controller. */
 export type Ask = (job: number, scenario: Scenario, width: number) => Promise<DrawnTimeline | null>;
+
+interface Actions {
+  ask: Ask;
+  /** Called when another scenario was chosen. */
+  choose: (scenario: Scenario) => void;
+  /** The name of the target if it is not plain Kubernetes. */
+  otherTarget: () => string | undefined;
+  /** Renders for plain Kubernetes. */
+  useKubernetes: () => void;
+  fail: (error: unknown) => void;
+}
 
 export class TimelineView {
   private width = 0;
@@ -62,47 +73,46 @@ export class TimelineView {
   private readonly log = h("pre", { class: "log", tabindex: 0, "aria-label": "Log of the launcher until now" });
   private readonly steps = h("ol", { class: "steps", "aria-label": "All steps" });
   private readonly legend = h("ul", { class: "legend", "aria-label": "Where the times come from" });
+  /** Why there is no timeline. */
+  private readonly missing = h("div", { class: "missing", role: "status" });
 
   constructor(
     parent: HTMLElement,
     private scenario: Scenario,
-    private readonly ask: Ask,
-    /** Called when another scenario was chosen. */
-    private readonly onChoose: (scenario: Scenario) => void,
-    private readonly onFailure: (error: unknown) => void,
+    private readonly actions: Actions,
   ) {
     this.svg.append(this.parts, this.playhead);
     const picture = h("div", { class: "drawing" });
     picture.append(this.svg, this.scrubber);
     const button = (text: string, label: string, by: number) =>
       h("button", { type: "button", "aria-label": label, onclick: () => this.step(by) }, text);
-    parent.append(
+    const view = h(
+      "div",
+      { class: "timeline" },
+      this.missing,
+      this.jobs,
+      this.choices,
+      // A status of its own: with this role, the headline would not be a heading.
+      h("div", { role: "status" }, this.headline),
+      this.notes,
+      picture,
       h(
         "div",
-        { class: "timeline" },
-        this.jobs,
-        this.choices,
-        // A status of its own: with this role, the headline would not be a heading.
-        h("div", { role: "status" }, this.headline),
-        this.notes,
-        picture,
-        h(
-          "div",
-          { class: "controls" },
-          button("◀", "Previous step", -1),
-          this.play,
-          button("▶", "Next step", 1),
-          this.legend,
-        ),
-        h(
-          "div",
-          { class: "detail" },
-          this.moment,
-          h("div", { class: "printed" }, h("h3", {}, "The log until now"), this.log),
-        ),
-        h("details", { class: "all" }, h("summary", {}, "All steps as a list"), this.steps),
+        { class: "controls" },
+        button("◀", "Previous step", -1),
+        this.play,
+        button("▶", "Next step", 1),
+        this.legend,
       ),
+      h(
+        "div",
+        { class: "detail" },
+        this.moment,
+        h("div", { class: "printed" }, h("h3", {}, "The log until now"), this.log),
+      ),
+      h("details", { class: "all" }, h("summary", {}, "All steps as a list"), this.steps),
     );
+    parent.append(view);
     for (const [source, text] of SOURCES) {
       const mark = s(
         "svg",
@@ -128,7 +138,7 @@ export class TimelineView {
       if (width === this.width) return;
       this.width = width;
       this.refresh();
-    }).observe(picture);
+    }).observe(view);
   }
 
   /** Asks for the timeline again: the spec, the scenario or the width has changed. */
@@ -150,19 +160,39 @@ export class TimelineView {
     try {
       while (this.isStale) {
         this.isStale = false;
-        const drawn = await this.ask(this.job, this.scenario, this.width);
+        const drawn = await this.actions.ask(this.job, this.scenario, this.width);
         if (drawn) this.show(drawn);
+        else this.explainMissing();
       }
     } catch (error) {
-      this.onFailure(error);
+      this.actions.fail(error);
     }
     this.isDrawing = false;
+  }
+
+  private explainMissing() {
+    this.stop();
+    const target = this.actions.otherTarget();
+    if (target === undefined) {
+      this.missing.replaceChildren(h("p", {}, "The spec has errors, so there is no timeline."));
+      return;
+    }
+    const text =
+      `The objects are rendered for ${target}, whose own controller or scheduler starts the job again after a failure. ` +
+      "The steps and times of this view hold only for plain Kubernetes objects.";
+    const onclick = () => this.actions.useKubernetes();
+    this.missing.replaceChildren(
+      h("h2", { class: "headline" }, `There is no timeline for ${target}`),
+      h("p", {}, text),
+      h("button", { type: "button", onclick }, "Render for Kubernetes"),
+    );
   }
 
   private show(drawn: DrawnTimeline) {
     const { timeline, width, height, svg, description, jobs, choices } = drawn;
     const isNew = this.drawn?.timeline.scenario !== timeline.scenario;
     this.drawn = drawn;
+    this.missing.replaceChildren();
     setVisible(this.jobs, jobs.length > 1);
     this.jobs.replaceChildren(
       ...jobs.map((job, index) => h("option", { value: index, selected: index === this.job }, job)),
@@ -198,7 +228,7 @@ export class TimelineView {
         ...choices.map(({ scenario, label }) => {
           const onclick = () => {
             this.choose(scenario);
-            this.onChoose(scenario);
+            this.actions.choose(scenario);
           };
           return h("button", { type: "button", "data-scenario": scenario, onclick }, label);
         }),

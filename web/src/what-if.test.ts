@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { costOf, editOf, mostOf, rangesBehind } from "./what-if";
+import { costOf, editOf, mostOf, priceFrom, rangesBehind } from "./what-if";
 
 const REPLICAS = "spec.workers.replicas";
 const GPUS = "spec.workers.gpus";
@@ -81,5 +81,15 @@ describe("the cost", () => {
     );
     expect(costOf([report(8, [8, 8]), report(8, [8, 8], 4)], 1)).toContain("1 job without a deadline");
     expect(costOf([report(0, [0, 0])], 1)).toBe("The job requests no GPUs.");
+  });
+});
+
+describe("priceFrom", () => {
+  it("reads a decimal point or comma", () => {
+    expect(["2.50", "2,50", " 3 ", "0,125", ",5"].map(priceFrom)).toEqual([2.5, 2.5, 3, 0.125, 0.5]);
+  });
+
+  it("does not guess", () => {
+    expect(["", "-1", "1,000", "2.50 €", "1.2.3", "1,000.50"].map(priceFrom)).toEqual(Array(6).fill(undefined));
   });
 });

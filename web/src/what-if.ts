@@ -1,6 +1,6 @@
 // "What if": sliders for the size of a job, which write into the spec, and what the job costs at a price per GPU hour.
 import type { Compiler, State } from "./compiler";
-import { count, h, number, setText, setVisible } from "./dom";
+import { count, h, number, setAttributes, setText, setVisible } from "./dom";
 import type { Drafts } from "./drafts";
 import { once } from "./once";
 import { gpus } from "./total";
@@ -52,6 +52,13 @@ export function rangesBehind(ranges: Ranges, path: Path, { from, to, text }: Pla
   return moved;
 }
 
+/** Reads a price, with a decimal point or comma. Returns undefined if it cannot be read: `1,000` may be one or a thousand. */
+export function priceFrom(text: string): number | undefined {
+  const trimmed = text.trim();
+  if (!/^(\d+([.,]\d*)?|[.,]\d+)$/.test(trimmed) || /^[1-9]\d*,\d{3}$/.test(trimmed)) return undefined;
+  return Number(trimmed.replace(",", "."));
+}
+
 const money = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
 /** Describes the GPUs of jobs and their cost: per hour, and until the deadlines. The price may be unknown. */
@@ -101,13 +108,15 @@ export class WhatIf {
     return { field, input, value, label: h("label", {}, h("span", {}, `${field.label} `, value), input) };
   });
   private readonly price = h("input", {
-    type: "number",
-    min: 0,
-    step: "any",
+    type: "text",
     inputmode: "decimal",
+    autocomplete: "off",
     placeholder: "2.50",
+    "aria-describedby": "price-unread",
     oninput: () => this.priceChanged(),
   });
+  /** Why the price is not used. */
+  private readonly unread = h("p", { class: "warn", id: "price-unread", role: "alert" });
   private readonly cost = h("p", { role: "status" });
   private readonly hint = h("p", { class: "hint" });
 
@@ -125,6 +134,7 @@ export class WhatIf {
     const priceLabel = h("label", {}, h("span", {}, "Price per GPU hour"), this.price);
     parent.append(
       h("div", { class: "fields" }, this.jobLabel, ...this.sliders.map(({ label }) => label), priceLabel, compare),
+      this.unread,
       this.cost,
       this.hint,
     );
@@ -176,18 +186,22 @@ export class WhatIf {
     setText(this.hint, this.hintFor(ranges, spec));
     setVisible(this.hint, this.hint.textContent !== "");
     const price = this.priceOf();
+    const isUnread = price === undefined && this.price.value.trim() !== "";
+    setText(this.unread, isUnread ? "This price cannot be read: write a number such as 2.50." : "");
+    setVisible(this.unread, isUnread);
+    setAttributes(this.price, { "aria-invalid": String(isUnread) });
     const all = compiled.jobs.length > 1 ? ` All jobs: ${costOf(compiled.jobs, price)}` : "";
     setText(this.cost, costOf([report], price) + all);
   }
 
   private priceOf(): number | undefined {
-    return this.price.value === "" || !(this.price.valueAsNumber >= 0) ? undefined : this.price.valueAsNumber;
+    return priceFrom(this.price.value);
   }
 
   /** Compares the last state without errors with another spec. */
   private async compare() {
     const comparison = await this.comparison();
-    if (this.state) await comparison.open(this.state.spec, this.priceOf());
+    if (this.state) await comparison.open(this.state.spec, this.priceOf(), this.context.text() !== this.state.spec);
   }
 
   private hintFor(ranges: Ranges | undefined, spec: string): string {
