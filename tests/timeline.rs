@@ -253,8 +253,51 @@ fn retries_decide_whether_a_crash_ends_the_run() {
     let again = timeline("workers: {replicas: 4, gpus: 8}", Scenario::Crash);
     assert!(log(&again).contains("attempt 1 of 4 failed: training ended with code 1"), "{}", log(&again));
     assert!(again.phases.iter().any(|phase| phase.text.contains("checks the GPUs")), "jobs with GPUs are checked");
+    // A launcher that is lost, and a hang, count as failed attempts.
+    let none = "workers: {replicas: 4, gpus: 8}, lifecycle: {retries: 0, stall: {timeout: 20m}}";
+    let indexed = format!("{none}, launcher: {{kind: mpirun, runsIn: firstWorker}}");
+    for (fields, scenario) in
+        [(none, Scenario::LauncherNode), (none, Scenario::Hang), (&indexed, Scenario::LauncherNode)]
+    {
+        let ends = timeline(fields, scenario);
+        assert_eq!(ends.phases.last().map(|phase| phase.title.as_str()), Some("Failed, code 42"), "{fields}");
+        assert!(ends.headline.contains("`lifecycle.retries` is 0"), "{}", ends.headline);
+    }
     let without = timeline("workers: {replicas: 4}", Scenario::Crash);
     assert!(!without.phases.iter().any(|phase| phase.text.contains("checks the GPUs")), "jobs without GPUs are not");
+}
+
+#[test]
+fn a_bound_names_its_condition_if_another_pod_starts() {
+    let headline = |fields, scenario| timeline(fields, scenario).headline;
+    for (fields, scenario, has_condition) in [
+        (SET, Scenario::WorkerNode, true),
+        (SET, Scenario::LauncherNode, true),
+        (JOB, Scenario::WorkerNode, true),
+        (JOB, Scenario::LauncherNode, true),
+        (SPARE, Scenario::WorkerNode, false),
+        (SET, Scenario::Crash, false),
+    ] {
+        let found = headline(fields, scenario);
+        assert_eq!(found.ends_with(", if a node is free and has the image."), has_condition, "{found}");
+    }
+}
+
+#[test]
+fn a_crash_names_the_limits_of_restarts() {
+    let notes = |fields: &str| {
+        timeline(&format!("workers: {{replicas: 4, gpus: 8}}, {fields}"), Scenario::Crash).notes.join(" ")
+    };
+    let none = notes("launcher: torchrun");
+    assert!(none.contains("again and again, without a limit: set `lifecycle.deadline`"), "{none}");
+    let limited =
+        notes("launcher: torchrun, observability: {progress: {pattern: 'step (\\d+)'}}, lifecycle: {deadline: 2h}");
+    assert!(
+        limited.contains("until 10 attempts in a row") && limited.contains("until the deadline of 2 h"),
+        "{limited}"
+    );
+    let counted = notes("launcher: mpirun");
+    assert!(counted.contains("1 h (`lifecycle.retriesResetAfter`) sets the count back"), "{counted}");
 }
 
 #[test]
@@ -287,6 +330,7 @@ fn an_elastic_job_continues_with_fewer_workers() {
     let fewer = elastic(2);
     assert_eq!(fewer.phases[fewer.again.unwrap()].text, "Training continues with 3 workers.");
     assert!(fewer.headline.contains("here after"), "khorovod sets no bound: {}", fewer.headline);
+    assert!(fewer.notes.iter().any(|note| note.contains("since the last commit")), "{:?}", fewer.notes);
     let too_few = elastic(4);
     assert_eq!((too_few.again, too_few.phases.last().unwrap().title.as_str()), (None, "Failed, code 42"));
     assert!(log(&too_few).contains("3 of at least 4 workers answer; training waits"), "{}", log(&too_few));

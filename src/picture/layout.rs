@@ -254,7 +254,9 @@ impl<'a> Layout<'a> {
             notes.push(format!("nodes{frame}: {nodes}"));
         }
         if let Some((least, most)) = elastic {
-            notes.push(format!("elastic: {} to {}; dashed: not there yet", number(*least), count(*most, "worker")));
+            let is_growing = self.report.workers.iter().any(|group| self.ghosts(group) > 0);
+            let dashed = if is_growing { "; dashed: not there yet" } else { "" };
+            notes.push(format!("elastic: {} to {}{dashed}", number(*least), count(*most, "worker")));
         }
         let mut svg = String::new();
         let mut y = 10;

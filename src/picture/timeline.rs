@@ -170,10 +170,13 @@ fn times(svg: &mut String, timeline: &Timeline, spans: &[(u32, u32)], width: u32
             Some(_) if index == fault => ("small since strong", "fault".to_owned()),
             _ => ("small", duration(start)),
         };
-        let length = u32::try_from(text.chars().count()).unwrap_or(0) * 6;
-        if *x >= free && x + length <= width {
-            label(svg, *x, LANES - 10, class, &text);
-            free = x + length + 6;
+        let length = width_of(&text) + 8;
+        // At the right edge, the text ends with the picture.
+        let (at, class) = if x + length > width { (width, format!("{class} last")) } else { (*x, class.to_owned()) };
+        let from = at.min(width.saturating_sub(length)).min(*x);
+        if from >= free {
+            label(svg, at, LANES - 10, &class, &text);
+            free = from + length;
         }
     }
 }

@@ -159,7 +159,7 @@ impl Layout<'_> {
     }
 
     /// The number of further workers that may run later: spares, and those up to the maximum of an elastic job.
-    fn ghosts(&self, group: &Workers) -> u32 {
+    pub fn ghosts(&self, group: &Workers) -> u32 {
         let elastic = self.report.elastic.map_or(0, |(_, most)| most.saturating_sub(group.replicas));
         group.spares.max(elastic)
     }
@@ -348,7 +348,9 @@ impl Card {
         }
         numbers.write(svg, &format!("in{dark}"));
         if !(is_ghost || is_own && cells > 0) {
-            label(svg, 12, height - 13, "small", &fit(&ranks_of(group, index), width - 24, 11));
+            let ranks = ranks_of(group, index);
+            let text = if are_gpus { format!("{ranks} on {}", count(group.gpus, "GPU")) } else { ranks };
+            label(svg, 12, height - 13, "small", &fit(&text, width - 24, 11));
         }
     }
 }

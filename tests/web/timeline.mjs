@@ -24,7 +24,7 @@ test("the timeline shows what a lost worker costs, with and without a spare", as
   page.on("request", (request) => requests.push(request.url()));
   check(!requests.some((one) => one.includes("timeline")), "it is loaded before it is opened");
   await page.click("#tab-timeline");
-  await headline(page, "A node fails: the ranks run again within 55 s.");
+  await headline(page, "A node fails: the ranks run again within 55 s, if a node is free and has the image.");
   check(requests.filter((one) => one.includes("timeline")).length >= 2, `loaded: ${requests}`);
   same(
     await titles(page),
@@ -58,7 +58,7 @@ test("each button of the timeline shows another fault", async () => {
   await page.click("#tab-timeline");
   for (const [button, text] of [
     ["Nothing fails", "The training ends"],
-    ["Lose the launcher", "The node of the launcher fails: the ranks run again within 1 min 40 s."],
+    ["Lose the launcher", "The node of the launcher fails: the ranks run again within 1 min 40 s, if a node is free"],
     ["Crash a rank", "A rank exits with an error: the ranks run again within 17 s."],
     ["Hang a rank", "A rank hangs: nothing ends it"],
     ["Evict a worker", "A worker is evicted"],

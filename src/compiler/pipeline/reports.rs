@@ -43,7 +43,8 @@ pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
 /// let spec = Text { name: "job.yaml".into(), text };
 /// let facts = timeline_facts(&spec, &Inputs { keys: Keys::LeftOut, ..Inputs::default() }).unwrap();
 /// let timeline = Timeline::new(&facts[0], Scenario::WorkerNode);
-/// assert_eq!(timeline.headline, "A node fails: the ranks run again within 55 s.");
+/// let headline = "A node fails: the ranks run again within 55 s, if a node is free and has the image.";
+/// assert_eq!(timeline.headline, headline);
 /// ```
 pub fn timeline_facts(text: &Text, inputs: &Inputs) -> Result<Vec<Facts>, Problems> {
     Ok(plans_of(text, inputs)?.iter().filter_map(Facts::of).collect())

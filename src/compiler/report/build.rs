@@ -409,6 +409,10 @@ fn release(plan: &Plan, description: &Description) -> String {
 fn failures(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
     let retries = match spec.lifecycle.retries {
+        // See `launcher.sh` and `agent.sh`: such an attempt does not count.
+        0 if spec.target.own_workloads => {
+            "the first failed attempt ends the run, unless a worker was lost after more than a minute".to_owned()
+        }
         0 => "the first failed attempt ends the run".to_owned(),
         retries => format!("the run ends after {} in a row", count(u64::from(retries) + 1, "failed attempt")),
     };

@@ -132,11 +132,12 @@ fn another_pod(story: &mut Story, victim: &str) {
         "The other pods have ended their ranks and wait. They keep their GPUs.",
         log,
     );
-    replaced_by_kubernetes(story, Vec::new());
+    replaced_by_kubernetes(story);
+    start_again(story, Vec::new());
 }
 
-/// Kubernetes replaces a pod of a Job whose node has become NotReady. Then the ranks start again.
-fn replaced_by_kubernetes(story: &mut Story, before: Vec<String>) {
+/// Kubernetes replaces a pod of a Job whose node has become NotReady.
+fn replaced_by_kubernetes(story: &mut Story) {
     let time = match story.facts.tolerated {
         Some(seconds) if seconds != FOREVER => Time::field(seconds, "placement.tolerations"),
         _ => Time::of("tolerated"),
@@ -157,7 +158,6 @@ fn replaced_by_kubernetes(story: &mut Story, before: Vec<String>) {
         Vec::new(),
     );
     story.set(&[(Replacement, State::Starting, "getting a node, starting")]);
-    start_again(story, before);
 }
 
 fn start_again(story: &mut Story, before: Vec<String>) {
@@ -193,6 +193,18 @@ fn note_volume(story: &mut Story) {
     if !story.facts.has_volume {
         story.notes.push("Save checkpoints to a volume: without one, each restart begins from nothing.".to_owned());
     }
+}
+
+/// Adds the note about the work that an elastic job loses if it continues with other workers.
+pub fn note_lost(story: &mut Story) {
+    let note = if story.has_launcher() {
+        "The work since the last commit of Horovod's state is lost. The workers that are left keep that state in memory."
+    } else if story.facts.has_volume && story.facts.has_checkpoints {
+        "torchrun starts all ranks again, so the work since the last checkpoint is lost."
+    } else {
+        "torchrun starts all ranks again, so the work since the last checkpoint is lost; all work is lost if the program saves none."
+    };
+    story.notes.push(note.to_owned());
 }
 
 /// An elastic job continues with the remaining workers.
@@ -279,6 +291,7 @@ fn elastic_worker(story: &mut Story) {
     }
     story.completes();
     story.summarize("A node fails");
+    note_lost(story);
     if horovod {
         story.notes.push(
             "The worker is not replaced while its node is dead. To get another one, scale the StatefulSet up by one."
@@ -331,11 +344,24 @@ pub fn launcher_node(story: &mut Story) {
             .conclude("The node fails: nothing happens until you delete the node, because of `placement.tolerations`.");
         return;
     }
+    replaced_by_kubernetes(story);
+    let what = if story.has_launcher() { "The node of the launcher fails" } else { "The node of pod 0 fails" };
+    // Agents do not record their attempts for a later pod 0, so these do not count.
+    if facts.retries == 0 && facts.pods != Pods::Agents {
+        let line = "1 attempt failed, the last with its launcher, and lifecycle.retries is 0";
+        story.release(
+            line,
+            "Failed, code 42",
+            "The attempt has failed with its launcher, and `lifecycle.retries` is 0.",
+        );
+        story.conclude(format!("{what}: the run ends with code 42, because `lifecycle.retries` is 0."));
+        return;
+    }
     let before = match facts.pods {
         Pods::Agents => vec![],
         _ => vec![story.answer(facts.min_workers.unwrap_or(facts.workers), 1)],
     };
-    replaced_by_kubernetes(story, before);
+    start_again(story, before);
     let text = story.continues();
     let head = if story.has_launcher() {
         (Replacement, story.head_trains().1, "watching the workers, printing the output of the ranks")
@@ -345,12 +371,13 @@ pub fn launcher_node(story: &mut Story) {
     let spare = (Spare, State::Ready, "ready, running no ranks");
     story.trains_again(&[(Head, State::Dead, "not answering"), head, spare], text);
     story.completes();
-    story.summarize(if story.has_launcher() { "The node of the launcher fails" } else { "The node of pod 0 fails" });
-    if story.has_launcher() {
-        story.notes.push("Another launcher continues the run on the same workers. This costs a retry.".to_owned());
-    } else {
-        story.notes.push("The other pods stay. Pod 0 starts on another node.".to_owned());
-    }
+    story.summarize(what);
+    let note = match facts.pods {
+        Pods::Launcher => "Another launcher continues the run on the same workers. This costs a retry.",
+        Pods::Indexed => "The other pods stay. Pod 0 starts on another node. This costs a retry.",
+        Pods::Agents => "The other pods stay. Pod 0 starts on another node. This costs no retry.",
+    };
+    story.notes.push(note.to_owned());
     note_volume(story);
 }
 
@@ -429,6 +456,7 @@ pub fn eviction(story: &mut Story) {
         story.trains_again(&[(victim, State::Training, "back again, running ranks")], "Training continues.");
         story.completes();
         story.summarize("A worker is evicted");
+        note_lost(story);
         return;
     }
     story.set(&[(victim, State::Training, "got notice, announcing it")]);

@@ -1,11 +1,11 @@
 //! The timelines of runs without a fault of the cluster: the training ends, crashes, hangs, takes too long or is
 //! replaced. Each function adds phases to a [`Story`].
 
-use super::faults::checked;
+use super::faults::{checked, note_lost};
 use super::story::Role::{Head, NewHead, NewWorkers, Others, Spare, Victim};
 use super::story::{Story, named};
 use super::times::{Time, seconds};
-use super::{Kind, Pods, State, duration};
+use super::{Facts, Kind, Pods, State, duration};
 
 /// Nothing fails.
 pub fn no_fault(story: &mut Story) {
@@ -50,12 +50,13 @@ pub fn crash(story: &mut Story) {
         story.trains_again(&[(victim, State::Training, "running ranks")], "Training continues.");
         story.completes();
         story.summarize("A rank exits with an error");
+        note_lost(story);
         return;
     }
     let failed = "training ended with code 1";
     // The other agents see the failure as a lost worker. If the attempt ran for more than a minute, this costs no
     // retry.
-    let agents = facts.pods == Pods::Agents;
+    let agents = facts.pods == Pods::Agents && facts.workers > 1;
     let fails = facts.retries == 0 && !agents;
     let log = if agents {
         vec![
@@ -71,9 +72,7 @@ pub fn crash(story: &mut Story) {
     };
     story.add(Kind::Fault, "A rank fails", Time::of("noticed"), text, log);
     if fails {
-        let line = format!("failed after 1 attempt; the last: {failed}");
-        story.release(&line, "Failed, code 42", "`lifecycle.retries` is 0.");
-        story.conclude("A rank exits with an error: the run ends with code 42, because `lifecycle.retries` is 0.");
+        first_failure_ends(story, failed, "A rank exits with an error");
         return;
     }
     retry(story, Vec::new());
@@ -81,12 +80,39 @@ pub fn crash(story: &mut Story) {
     let retries = facts.retries;
     if agents {
         story.notes.push("The attempt ran for more than a minute, so this costs no retry.".to_owned());
+        story.notes.push(repeats(facts, "after more than a minute", facts.unmoved));
     } else {
         story.notes.push(format!(
-            "This costs one of {retries} retries. After {} the run ends with code 42. `lifecycle.retriesResetAfter` sets the count back.",
+            "This costs one of {retries} retries. After {} failed attempts in a row the run ends with code 42.",
             retries + 1
         ));
+        if let Some(reset) = facts.reset_after {
+            let reset = named(reset, "lifecycle.retriesResetAfter");
+            story.notes.push(format!("An attempt that ran for {reset} sets the count back."));
+            // Such an attempt also counts as one with progress.
+            story.notes.push(repeats(facts, "later than that", None));
+        }
     }
+}
+
+/// A sentence about what limits attempts that cost no retry, and fail again and again.
+fn repeats(facts: &Facts, when: &str, unmoved: Option<u32>) -> String {
+    let unmoved = unmoved.map(|attempts| {
+        format!("until {attempts} attempts in a row reach no new step (`lifecycle.retriesWithoutProgress`)")
+    });
+    let deadline =
+        facts.deadline.map(|seconds| format!("until the deadline of {}", named(seconds, "lifecycle.deadline")));
+    let limits: Vec<_> = unmoved.into_iter().chain(deadline).collect();
+    let limits =
+        if limits.is_empty() { "without a limit: set `lifecycle.deadline`".to_owned() } else { limits.join(", or ") };
+    format!("A bug that appears {when} starts the training again and again, {limits}.")
+}
+
+/// Adds the phases in which the run ends because no retry is allowed. `failed` is why the attempt failed.
+fn first_failure_ends(story: &mut Story, failed: &str, what: &str) {
+    let line = format!("failed after 1 attempt; the last: {failed}");
+    story.release(&line, "Failed, code 42", "`lifecycle.retries` is 0.");
+    story.conclude(format!("{what}: the run ends with code 42, because `lifecycle.retries` is 0."));
 }
 
 /// The pause after a failed attempt, and the next attempt, which trains to the end.
@@ -148,6 +174,10 @@ pub fn hang(story: &mut Story) {
     story.add(Kind::Fault, "Collect evidence", Time::of("collect"), text, log);
     if !facts.stall_retries {
         hangs_on(story, "`lifecycle.stall.action` is `report`, so the attempt goes on.");
+        return;
+    }
+    if facts.retries == 0 {
+        first_failure_ends(story, &stalled, "A rank hangs");
         return;
     }
     retry(story, vec![]);

@@ -415,7 +415,12 @@ impl<'a> Story<'a> {
         let unbounded = phases.iter().find(|phase| matches!(phase.source, Source::Example | Source::Program));
         self.headline = match unbounded {
             Some(_) => format!("{what}: the ranks run again by themselves, here after {}.", duration(total)),
-            None => format!("{what}: the ranks run again within {}.", duration(total)),
+            None => {
+                // Another pod that starts needs a node, and its time has no part for the image.
+                let starts = phases.iter().flat_map(|phase| &phase.pods).any(|pod| pod.state == State::Starting);
+                let condition = if starts { ", if a node is free and has the image" } else { "" };
+                format!("{what}: the ranks run again within {}{condition}.", duration(total))
+            }
         };
         let facts = self.facts;
         // The kinds of jobs in `measured.txt`, and `elastic`, for which the bench has no measurements.

@@ -44,6 +44,7 @@ impl Time {
             "kubernetes" => Source::Kubernetes,
             "example" => Source::Example,
             "program" => Source::Program,
+            "spec" => Source::Spec,
             _ => Source::Runtime,
         };
         Self { seconds: seconds.parse().ok(), source, reason: reason.to_owned() }
