@@ -16,7 +16,7 @@ const PER_PHASE = 1_600;
 const LINES = 9;
 
 const SOURCES: [TimeSource, string][] = [
-  ["runtime", "at most: khorovod's runtime, tested"],
+  ["runtime", "at most: khorovod's runtime, tested; no field sets it"],
   ["kubernetes", "a default of Kubernetes"],
   ["spec", "set in the spec, or its default"],
   ["program", "depends on Horovod or torchrun"],
