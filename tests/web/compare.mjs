@@ -1,7 +1,7 @@
 // The dialog that compares the spec with another one.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { axe, check, open, out, root, same, serve, test } from "./browser.mjs";
+import { axe, check, open, out, root, same, serve, test, write } from "./browser.mjs";
 
 const example = (name) => readFileSync(join(root, "examples", name, "job.yaml"), "utf8");
 const smallest = example("smallest");
@@ -16,6 +16,16 @@ const sizes = (page) =>
       ]),
     ),
   );
+
+test("a comparison of an editor with errors says which state it compares", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: smallest });
+  await page.click("#what-if summary");
+  await write(page, smallest.replace("gpus: 8", "gpu: 8"));
+  await page.getByRole("button", { name: "Compare with another spec…" }).click();
+  await page.locator("#compare .warn", { hasText: "last state without errors" }).waitFor();
+  await server.close();
+});
 
 test("two specs are compared side by side", async () => {
   const server = await serve();

@@ -319,6 +319,7 @@ test("a draft is never lost: reload, examples, links, tabs", async () => {
   check((await text(page)).includes("launcher: torchrun"), "the example is there after a reload");
   const drafts = () => page.$$eval("#examples optgroup option", (all) => all.map((one) => one.textContent));
   same(await drafts(), ["kind: TrainingJob # mine, just now"], "the drafts in the list");
+  same(await page.$eval("#examples optgroup", (one) => one.previousElementSibling.value), "", "drafts before examples");
   const value = await page.$eval("#examples optgroup option", (one) => one.value);
   await page.selectOption("#examples", value);
   same(await text(page), mine, "the draft from the list");

@@ -231,6 +231,7 @@ test("objects link to their fields and show their changes", async () => {
   check(badges.includes("changed") && badges.includes(""), `changed and unchanged objects: ${badges}`);
   const changes = await page.locator(".base").innerText();
   check(/workers\.replicas/.test(changes) && /→ 7/.test(changes), changes);
+  check(changes.includes("Compared with the spec that was opened last"), changes);
   check((await page.locator("#view-objects .added").count()) > 0, "added lines");
   check((await page.locator("#view-objects .removed").count()) > 0, "removed lines");
   await page.getByRole("button", { name: "Compare from here on" }).click();
@@ -376,6 +377,11 @@ test("the page renders for every target", async () => {
   const commands = (await page.locator(".line pre").allInnerTexts()).join("\n");
   check(commands.includes("khorovod render job.yaml --target slurm > mnist.sh && sbatch mnist.sh"), commands);
   check(!commands.includes("kubectl"), commands);
+  check(commands.includes("scancel"), commands);
+  await after(page, () => page.selectOption("#target", "plain"));
+  const ends = (await page.locator(".line pre").allInnerTexts()).join("\n");
+  check(ends.includes("khorovod stop mnist") && ends.includes("kubectl delete -l khorovod.dev/job=mnist"), ends);
+  await after(page, () => page.selectOption("#target", "slurm"));
   await page.click("#tab-timeline");
   await page.click("#tab-picture");
   same(page.complaints, [], "complaints");

@@ -37,6 +37,11 @@ test("what if: sliders write into the spec and keep its comments", async () => {
     "64 GPUs cost 160.00 per hour, and at most 3,840.00 until the deadline (1,536 GPU hours), without GPUs of nodes that do not answer.",
     "the cost",
   );
+  await page.getByLabel("Price per GPU hour").fill("2,50");
+  check((await cost()).startsWith("64 GPUs cost 160.00 per hour"), "a decimal comma");
+  await page.getByLabel("Price per GPU hour").fill("2,500");
+  check((await page.textContent("#price-unread")).includes("cannot be read"), "a price that may be two");
+  await page.getByLabel("Price per GPU hour").fill("2.5");
   // The slider shows what is typed into the spec.
   await after(page, () => write(page, block.replace("replicas: 4", "replicas: 40")));
   same([await workers.inputValue(), await workers.getAttribute("max")], ["40", "64"], "a slider with another scale");

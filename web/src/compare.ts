@@ -33,11 +33,8 @@ export class Comparison {
     placeholder: "Paste the other spec here.",
     oninput: () => this.compare(),
   });
-  private readonly earlier = h(
-    "p",
-    { class: "warn" },
-    "The spec in the editor has errors: its last state without errors is compared.",
-  );
+  /** A note if the spec is an earlier state of the editor. */
+  private readonly earlier = h("div");
   private readonly summary = h("p", { role: "status", class: "sr" });
   private readonly result = h("div");
   private readonly dialog = h(
@@ -61,7 +58,8 @@ export class Comparison {
 
   /** Opens the dialog for a spec without errors. `isEarlier`: the editor now has errors, and this is its last state without them. */
   async open(spec: string, price: number | undefined, isEarlier: boolean) {
-    setVisible(this.earlier, isEarlier);
+    const note = "The spec in the editor has errors: its last state without errors is compared.";
+    this.earlier.replaceChildren(...(isEarlier ? [h("p", { class: "warn" }, note)] : []));
     this.spec = spec;
     this.price = price;
     const chosen = this.choice.value;
