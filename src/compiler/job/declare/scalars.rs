@@ -192,7 +192,7 @@ pub fn meant_quantity(text: &str) -> Option<String> {
 pub struct Duration(pub u64);
 
 /// The duration that was meant by `2 days`, `30min`, `12 H`, `24:00:00`, `1-12:00:00`, `1.5h` or `PT1H`.
-fn meant_duration(text: &str) -> Option<String> {
+pub fn meant_duration(text: &str) -> Option<String> {
     if let Some(iso) = text.strip_prefix('P').filter(|iso| iso.contains(['T', 'D'])) {
         let short = iso.replace('T', "").to_ascii_lowercase();
         return parse_duration(&short).map(|_| short);

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use crate::problem::{Fix, Span};
 use crate::yaml::flow::flow;
-use crate::yaml::{Entry, Kind, Node};
+use crate::yaml::{Entry, Kind, Node, Scalar};
 
 /// The texts that spans point into.
 pub trait Texts {
@@ -107,18 +107,69 @@ pub fn to_top(texts: &dyn Texts, parent: &Node, entry: &Entry) -> Option<Fix> {
     if !is_block || indent.is_empty() || !indent.bytes().all(|byte| byte == b' ') {
         return None;
     }
-    let line_end = |end: usize| {
-        let end = text[..end].trim_end().len();
-        end + text[end..].find('\n').map_or(text.len() - end, |at| at + 1)
-    };
-    let (end, last) = (line_end(own.end), line_end(parent.span.end));
+    let (end, last) = (line_end(text, own.end), line_end(text, parent.span.end));
     let after = text.get(end..last).filter(|after| after.is_empty() || after.ends_with('\n'))?;
-    let moved = text[line..end].split_inclusive('\n');
-    let moved = moved.map(|line| line.strip_prefix(indent).unwrap_or(line.trim_start_matches(' ')));
+    // The user may be about to continue the block in a line that has only its indentation yet.
+    let blank = text[last..].len() - text[last..].trim_start_matches([' ', '\r', '\n']).len();
+    let blank =
+        if last + blank == text.len() { blank } else { text[last..last + blank].rfind('\n').map_or(0, |at| at + 1) };
+    let moved = [&text[line..end], &text[last..last + blank]].concat();
+    let moved =
+        moved.split_inclusive('\n').map(|line| line.strip_prefix(indent).unwrap_or(line.trim_start_matches(' ')));
     Some(Fix {
-        span: Span { start: line, end: last, ..own },
+        span: Span { start: line, end: last + blank, ..own },
         text: after.chars().chain(moved.flat_map(str::chars)).collect(),
     })
+}
+
+/// Moves `entry`, which begins in the first column, to the end of the map `section`, and renames it to `key`. Both are fields
+/// of the same map. Returns nothing if one of them is not in block style.
+pub fn into_map(texts: &dyn Texts, section: &Entry, entry: &Entry, key: &str) -> Option<Fix> {
+    let (text, own) = (texts.around(entry.key_span), entry.key_span);
+    let is_first_column = own.start == 0 || text[..own.start].ends_with('\n');
+    if !is_first_column || section.key_span.source != own.source || text[own.start..].starts_with(['"', '\'']) {
+        return None;
+    }
+    let value = entry.value.span;
+    // A value without text, and the value of an alias, are not behind the key.
+    let is_behind = value.source == own.source && value.start > own.end && value.end > value.start;
+    let end = match is_behind {
+        true => line_end(text, value.end),
+        false => line_end(text, own.end),
+    };
+    let colon = section.key_span.end;
+    let first = section.value.entries().first();
+    let (indent, below) = match first {
+        Some(first) if first.key_span.start > colon && !text[colon..first.key_span.start].contains('{') => {
+            (indent(text, first.key_span.start)?, line_end(text, section.value.span.end))
+        }
+        None if section.value.scalar() == Some(Scalar::Null) => {
+            let below = line_end(text, colon);
+            let rest = text[colon..below].strip_prefix(':')?.trim();
+            (rest.is_empty() || rest.starts_with('#')).then(|| ("  ".to_owned(), below))?
+        }
+        _ => return None,
+    };
+    let mut lines = text[own.end..end].split_inclusive('\n');
+    let mut moved = [&indent, key, lines.next()?].concat();
+    for line in lines {
+        moved.extend([if line.trim().is_empty() { "" } else { &indent }, line]);
+    }
+    let with_break =
+        |text: &str| if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
+    let is_note = |line: &str| line.trim().is_empty() || line.starts_with('#');
+    let (span, text) = match text.get(below..own.start) {
+        Some(between) if between.lines().all(is_note) => (below..end, between.to_owned() + &moved),
+        Some(between) => (below..end, with_break(&moved) + between),
+        None => (own.start..below, with_break(text.get(end..below)?) + &moved),
+    };
+    Some(Fix { span: Span { start: span.start, end: span.end, ..own }, text })
+}
+
+/// The end of the line in which the text before `end` ends, with its line break.
+fn line_end(text: &str, end: usize) -> usize {
+    let end = text[..end].trim_end().len();
+    end + text[end..].find('\n').map_or(text.len() - end, |at| at + 1)
 }
 
 /// Combines edits of one text, which must not overlap, into one edit.
@@ -229,6 +280,47 @@ mod tests {
             assert_eq!(put(text, &[], "workers", &workers).as_deref(), Some(expected), "{text}");
         }
         assert_eq!(put("imgae: a\n", &[], "image", &json!("a")), None, "the unknown key may be the missing field");
+    }
+
+    /// The text with the field `key` of the document moved into `spec`, as `name`.
+    fn put_into_spec(text: &str, key: &str, name: &str) -> Option<String> {
+        let span = Span { source: 0, start: 0, end: text.len() };
+        let document = yaml::parse(text, span, &mut Vec::new()).unwrap().unwrap();
+        let fix = into_map(&text, document.entry("spec").unwrap(), document.entry(key).unwrap(), name)?;
+        Some(format!("{}{}{}", &text[..fix.span.start], fix.text, &text[fix.span.end..]))
+    }
+
+    #[test]
+    fn a_field_in_the_first_column_moves_to_the_end_of_spec() {
+        let cases = [
+            ("spec:\n  image: a\ncommand: b", "spec:\n  image: a\n  command: b"),
+            ("spec:\n    image: a\ncommand:\n- b\n\n- c\n", "spec:\n    image: a\n    command:\n    - b\n\n    - c\n"),
+            ("spec:\n  env:\ncommand: |\n  b\n", "spec:\n  env:\n  command: |\n    b\n"),
+            ("command: b # c\nkind: k\nspec:\n  image: a", "kind: k\nspec:\n  image: a\n  command: b # c\n"),
+            ("spec:\n  image: a\nkind: k\ncommand: b\n", "spec:\n  image: a\n  command: b\nkind: k\n"),
+            ("spec: # s\n# c\ncommand:\n", "spec: # s\n# c\n  command:\n"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(put_into_spec(text, "command", "command").as_deref(), Some(expected), "{text}");
+        }
+        assert_eq!(
+            put_into_spec("spec:\n  image: a\ncomand: b\n", "comand", "command").unwrap(),
+            "spec:\n  image: a\n  command: b\n"
+        );
+        for text in ["spec: {image: a}\ncommand: b\n", "spec: ~\ncommand: b\n", "{spec: {image: a}, command: b}"] {
+            assert_eq!(put_into_spec(text, "command", "command"), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_line_after_a_block_that_moves_to_the_top_keeps_its_place_in_the_block() {
+        let text = "metadata:\n  name: a\n  spec:\n    workers:\n      replicas: 2\n      ";
+        let span = Span { source: 0, start: 0, end: text.len() };
+        let document = yaml::parse(text, span, &mut Vec::new()).unwrap().unwrap();
+        let parent = document.get("metadata").unwrap();
+        let fix = to_top(&text, parent, parent.entry("spec").unwrap()).unwrap();
+        let moved = format!("{}{}{}", &text[..fix.span.start], fix.text, &text[fix.span.end..]);
+        assert_eq!(moved, "metadata:\n  name: a\nspec:\n  workers:\n    replicas: 2\n    ");
     }
 
     #[test]

@@ -479,7 +479,12 @@ impl<'n> Reader<'n, '_> {
             return;
         }
         let path = self.path();
-        if self.guessed.contains(&format!("{path}.{key}")) {
+        // A field of `spec` in the first column is reported there.
+        let is_misplaced = || {
+            let mut top = self.document.entries().iter();
+            path == "spec" && top.any(|entry| suggestions::field_of_spec(&entry.key, shape.keys) == Some(key))
+        };
+        if self.guessed.contains(&format!("{path}.{key}")) || is_misplaced() {
             return;
         }
         let span = first_line(node);

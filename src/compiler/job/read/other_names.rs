@@ -3,6 +3,8 @@
 
 use serde_json::Value as Json;
 
+use crate::job::declare::scalars::meant_duration;
+
 /// A name of another system, and the field with the same purpose. Case, hyphens, underscores and dots do not matter. The
 /// table may have several fields for a name. The suggestion is then the field of the map in which the name was found, or
 /// else the first field.
@@ -113,6 +115,7 @@ const NAMES: &[(&str, &str)] = &[
     ("nodes", "spec.workers.replicas"),
     ("ntasks", "spec.workers"),
     ("script", "spec.command"),
+    ("time", "spec.lifecycle.deadline"),
     ("timeLimit", "spec.lifecycle.deadline"),
     ("ntasksPerNode", "spec.workers.slotsPerWorker"),
     ("requeue", "spec.lifecycle.retries"),
@@ -175,6 +178,11 @@ pub fn counts_ranks(name: &str) -> bool {
     ["np", "ntasks", "numprocesses", "ranks", "slotspertrial", "worldsize"].contains(&plain(name).as_str())
 }
 
+/// Whether `name` is a name that launchers have for the processes of a node.
+pub fn counts_processes(name: &str) -> bool {
+    ["nprocpernode", "numprocpernode"].contains(&plain(name).as_str())
+}
+
 /// Maps of the spec that exist in other systems too, but with other fields in them. A suggestion contains only the name of
 /// the map, not the value that the user wrote.
 const SECTIONS: &[&str] =
@@ -204,6 +212,8 @@ pub fn converted(name: &str, value: &Json) -> Option<Json> {
             let count = if is_type && !text?.contains(':') { 1 } else { count.parse().ok()? };
             Some(Json::from(count))
         }
+        // A number without a unit has another unit in each of the other systems.
+        "time" | "timelimit" | "walltime" => Some(Json::from(meant_duration(text?)?)),
         name if name.contains("seconds") => Some(Json::from(format!("{}s", value.as_u64()?))),
         // The values of these names cannot be converted: they have another type, unit or meaning.
         "restartpolicy"
@@ -219,9 +229,7 @@ pub fn converted(name: &str, value: &Json) -> Option<Json> {
         | "fusionthresholdmb"
         | "mem"
         | "disksize"
-        | "timelimit"
-        | "ttl"
-        | "walltime" => None,
+        | "ttl" => None,
         _ if value.is_object() || value.is_array() => None,
         _ => Some(value.clone()),
     }
@@ -274,6 +282,8 @@ mod tests {
         assert_eq!(number("gres", json!("gpu:a100:4")), Some(json!(4)));
         assert_eq!(number("accelerators", json!("H100")), Some(json!(1)));
         assert_eq!(number("activeDeadlineSeconds", json!(3600)), Some(json!("3600s")));
+        assert_eq!(number("time", json!("1-12:00:00")), Some(json!("1d12h")));
+        assert_eq!(number("time", json!(90)), None);
         assert_eq!(number("numNodes", json!(4)), Some(json!(4)));
         assert_eq!(number("restartPolicy", json!("Never")), None);
     }

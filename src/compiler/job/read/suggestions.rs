@@ -83,6 +83,15 @@ pub fn rewritten<'k>(entry: &Entry, known: &[&'k str]) -> Option<(&'k str, Strin
     Some((ours, format!("{ours}: {value}")))
 }
 
+/// The field of `spec`, which has the fields `known`, that a key of the document was meant to be: a key in the first column
+/// instead of below `spec`. It may be misspelt.
+pub fn field_of_spec<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
+    const TOP: [&str; 4] = ["apiVersion", "kind", "metadata", "spec"];
+    let exact = || known.iter().copied().find(|known| *known == key);
+    let is_top = || nearest(key, TOP.into_iter()).is_some();
+    exact().or_else(|| nearest(key, known.iter().copied()).filter(|_| !is_top()))
+}
+
 /// Whether a name has the form of an environment variable, such as `NCCL_DEBUG`.
 fn is_variable(name: &str) -> bool {
     name.contains('_') && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
@@ -115,6 +124,18 @@ fn assigned(text: &str) -> Option<String> {
     let (name, value) = text.split_once('=')?;
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !name.is_empty();
     is_name.then(|| format!("{name}: {}", quoted(value)))
+}
+
+/// Whether the ranks of a job probably have a GPU each: its image or its launcher is one for GPUs.
+pub fn uses_gpus(document: &Node) -> bool {
+    let spec = document.get("spec");
+    let text = |key: &str, below: &str| {
+        let value = spec.and_then(|spec| spec.get(key));
+        value.and_then(|value| value.get(below).or(Some(value))?.text()).unwrap_or_default().to_ascii_lowercase()
+    };
+    let (image, launcher) = (text("image", "name"), text("launcher", "kind"));
+    let is_for_gpus = ["torch", "cuda", "gpu", "nvidia", "nvcr.io", "rocm"].iter().any(|word| image.contains(word));
+    (is_for_gpus || ["torchrun", "deepspeed"].contains(&launcher.as_str())) && !image.contains("cpu")
 }
 
 /// Whether the name of an image shows that it has PyTorch, without MPI or Horovod.
@@ -217,6 +238,9 @@ impl FieldIndex {
                 "name the source by its kind, such as `s3: {bucket: my-bucket}`, `existingClaim: my-claim` or `nfs: {server: 10.0.0.1, path: /data}`"
             }
             "queue" if path.ends_with("scheduling") => "write `localQueue` for Kueue, or `volcanoQueue` for Volcano",
+            "gres" if path != "spec.slurm" => {
+                "use `spec.workers.gpus` for the number of GPUs, and `spec.placement.nodeSelector` for their type"
+            }
             "time" if path != "spec.slurm" => {
                 "use `spec.lifecycle.deadline`; only for `--target slurm`, it belongs in `spec.slurm`"
             }

@@ -78,6 +78,16 @@ impl Reader<'_, '_> {
             let hint = "it belongs at the top of the document: write it in the first column";
             return self.push(Problem { fix: Some(fix), ..problem.hint(hint) });
         }
+        if path == "the document"
+            && self.index.contains("spec")
+            && let Some(section) = self.document.entry("spec")
+            && let Some(key) = suggestions::field_of_spec(&entry.key, &self.index.keys("spec"))
+        {
+            return self.of_spec(problem, section, entry, key);
+        }
+        if path == "spec.workers" && other_names::counts_processes(&entry.key) && self.chooses_gpus(entry) {
+            return self.gpus_or_slots(problem, entry);
+        }
         if path == "spec.code" {
             self.guessed.extend([format!("{path}.files"), format!("{path}.configMapName")]);
         }
@@ -113,7 +123,39 @@ impl Reader<'_, '_> {
             None => hint,
         };
         let fix = self.below(entry, &path);
+        // `time` may also be meant for `spec.slurm`.
+        let fix_is_choice = entry.key == "time" && fix.is_some();
+        self.push(Problem { fix, fix_is_choice, ..problem.hint(hint) });
+    }
+
+    /// Reports a field of `spec` that begins in the first column, so that it is a field of the document.
+    fn of_spec(&mut self, problem: Problem, section: &Entry, entry: &Entry, key: &str) {
+        let meant = if entry.key == key { String::new() } else { format!("did you mean `{key}`? ") };
+        let it = if meant.is_empty() { "it" } else { "It" };
+        if let Some(other) = section.value.entry(key).filter(|at| at.key_span.source == entry.key_span.source) {
+            let hint = format!("{meant}{it} belongs in `spec`, which has `{key}` too: keep one of the two");
+            return self.push(problem.and(other.key_span, format!("`{key}` is here")).hint(hint));
+        }
+        let hint = format!("{meant}{it} belongs in `spec`: indent it as the fields there");
+        let fix = edits::into_map(self.texts, section, entry, key);
         self.push(Problem { fix, ..problem.hint(hint) });
+    }
+
+    /// Whether a number of processes in `workers` may be the number of GPUs, or that of ranks without GPUs.
+    fn chooses_gpus(&self, entry: &Entry) -> bool {
+        let Some(Step::Key(parent, _)) = self.path.last() else { return false };
+        let is_free = ["gpus", "slotsPerWorker"].iter().all(|key| parent.value.entry(key).is_none());
+        is_free && matches!(entry.value.scalar(), Some(Scalar::Int(1..)))
+    }
+
+    /// Reports a number of processes in `workers`. The first fix is the likelier one.
+    fn gpus_or_slots(&mut self, problem: Problem, entry: &Entry) {
+        let number = entry.value.written().unwrap_or_default();
+        let hint = format!("write `gpus: {number}` if each rank has a GPU, or `slotsPerWorker: {number}` without GPUs");
+        let fix = |key: &str| Some(Fix { span: entry.key_span, text: key.to_owned() });
+        let (gpus, slots) = (fix("gpus"), fix("slotsPerWorker"));
+        let (fix, other_fix) = if suggestions::uses_gpus(self.document) { (gpus, slots) } else { (slots, gpus) };
+        self.push(Problem { fix, other_fix, ..problem.hint(hint).by_choice() });
     }
 
     /// Reports a field with a name and a value of another system.

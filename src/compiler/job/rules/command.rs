@@ -5,11 +5,11 @@ use serde_json::json;
 use super::{Case, key};
 use crate::job::declare::Body;
 use crate::job::read::edits;
-use crate::job::read::suggestions::{is_pytorch, nearest};
+use crate::job::read::suggestions::{field_of_spec, is_pytorch, nearest};
 use crate::job::types::spec::{LauncherKind, LauncherPod, Mpi};
 use crate::problem::{Problem, Span, codes};
 use crate::shell;
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Entry, Kind, Node};
 
 codes! {
     /// The command is missing
@@ -101,9 +101,11 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         return;
     }
     let launcher = &case.spec.launcher;
-    // If `spec` itself is wrong, or `command` is misspelt, the reader has reported it.
+    // If `spec` itself is wrong, or `command` is misspelt or outside of `spec`, the reader has reported it.
     let entries = case.document.get("spec").map_or(&[][..], Node::entries);
-    let lacking = entries.iter().all(|entry| nearest(&entry.key, ["command"].into_iter()).is_none());
+    let is_misplaced = |entry: &Entry| field_of_spec(&entry.key, Body::SHAPE.keys) == Some("command");
+    let lacking = entries.iter().all(|entry| nearest(&entry.key, ["command"].into_iter()).is_none())
+        && !case.document.entries().iter().any(is_misplaced);
     if let (Some(first), true, false) = (entries.first(), lacking, launcher.interactive) {
         let span = key(field!(case.image)).unwrap_or(first.key_span);
         let problem = Problem::new(&MISSING_COMMAND, span, "`spec` needs `command`: the ranks have nothing to run");

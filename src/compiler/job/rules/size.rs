@@ -109,7 +109,11 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
                     let is_large = number == text && size.value() < 1_000 && name != "fusionThreshold";
                     let unit = if is_large { "Gi" } else { "Mi" };
                     let problem = Problem::new(&FEW_BYTES, entry.value.span, message);
-                    problems.push(problem.hint(format!("add a unit, as in `{number}{unit}`")));
+                    let meant = format!("{number}{unit}");
+                    let problem = problem.hint(format!("add a unit, as in `{meant}`"));
+                    let is_enough = Quantity::parse(&meant).is_some_and(|size| size.value() >= least);
+                    let problem = if is_enough { problem.fix(entry.value.span, meant).by_choice() } else { problem };
+                    problems.push(problem);
                 }
             }
         }
