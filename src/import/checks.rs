@@ -50,11 +50,14 @@ const FOR_SRUN: &str = "under Slurm only: it sets an option of srun or sbatch, w
 /// Adds a note to the row of a value that is kept or changed. A value that has no effect in pods is not kept, but changed.
 pub fn correct(row: &mut Row, spec: &SpecBuilder) {
     let is_kept = row.verdict == Some(Verdict::Kept);
-    let note = match (gpu_type(row, spec).filter(|_| is_kept), check(row, spec)) {
+    let has_value = is_kept || row.verdict == Some(Verdict::Changed);
+    let note = match (gpu_type(row, spec).filter(|_| has_value), check(row, spec)) {
         (Some(kind), _) => {
+            row.verdict = Some(Verdict::Changed);
             row.to.push(field::SLURM_GRES.to_owned());
             format!(
-                "{CHECK}the type `{kind}` is for Slurm only. In pods, select such nodes by their label, in spec.placement.nodeSelector"
+                "{CHECK}pods request only the number; the type `{kind}` is for Slurm only. For pods, select such nodes by their label, in \
+                 spec.placement.nodeSelector"
             )
         }
         (None, Some(note)) => note.to_owned(),

@@ -92,10 +92,17 @@ impl Script<'_, '_, '_> {
             self.flags(false);
         }
         self.surroundings();
+        self.report_numbers_of_srun();
         self.check_imported_command();
         self.report_array();
         if let Some(image) = &self.image {
             self.context.image(image, "the container's");
+        }
+        if self.context.spec.get(field::IMAGE_NAME).is_none() && self.context.options.image.is_none() {
+            let row = self.context.outcomes.add("no image", self.span);
+            let how = "check: it is a placeholder, because the script names no image. Slurm does not use it; for Kubernetes, write the name \
+                       of your image, or import with `--image NAME`";
+            self.changed(row, field::IMAGE, how);
         }
         if self.context.spec.get(field::IMAGE_NAME).is_none() {
             self.context.image(IMAGE, "Slurm does not use it; for Kubernetes, write the name of your image");

@@ -22,6 +22,13 @@ use khorovod_compiler::shell;
 /// The note for a variable that is computed and that programs may read.
 const MADE: &str = "its value is computed when the job starts; in pods, set it in spec.env";
 
+/// The note for `ulimit`.
+const LIMITS: &str =
+    "under Slurm only; pods do not get this limit: the container runtime of their node sets the limits";
+/// The note for `ulimit -l`.
+const LOCKED_MEMORY: &str = "under Slurm only; pods do not get this limit: the container runtime of their node sets the limits. RDMA needs \
+                             locked memory: with spec.workers.rdma, a worker has the capability IPC_LOCK, and the limit does not apply";
+
 /// The note for a variable whose value is inserted where it is used.
 pub const PUT_IN: &str = "its value is inserted where it is used";
 
@@ -175,7 +182,12 @@ impl Script<'_, '_, '_> {
             return self.unknown_folder(text.trim(), row);
         }
         self.setup.push(Setup::new(text.to_owned(), row));
-        let (verdict, how) = match has_word(COPIES, &shell_text::first_word(text)) {
+        let first = shell_text::first_word(text);
+        let (verdict, how) = match has_word(COPIES, &first) {
+            _ if first == "ulimit" => {
+                let is_locked = text.split_whitespace().any(|word| word.starts_with('-') && word.contains('l'));
+                (Verdict::Changed, if is_locked { LOCKED_MEMORY } else { LIMITS })
+            }
             true => {
                 let how = "under Slurm only; in pods, the image must contain the code, and spec.storage the data";
                 (Verdict::Changed, how)

@@ -10,6 +10,11 @@ use super::{Script, Setup, preparation};
 use crate::field_outcomes::Verdict;
 use khorovod_compiler::problem::count;
 
+/// The note for a script that leaves it to the cluster whether a job starts again.
+const REQUEUE: &str = "0, because Slurm does not repeat a program that fails. After the loss of a node, Slurm starts a job again unless the \
+                       cluster sets JobRequeue=0. In pods, a lost worker is replaced with 0, too. A script that is rendered for Slurm has \
+                       `--no-requeue` with 0: for a new start there, write 1 or more";
+
 impl Script<'_, '_, '_> {
     /// Sets the MPI implementation from the names of the modules.
     fn implementation(&mut self) {
@@ -123,8 +128,16 @@ impl Script<'_, '_, '_> {
             let args: Vec<String> = self.args.iter().map(|(option, _)| option.clone()).collect();
             self.context.spec.put(set::SLURM_ARGS, args, "");
         }
-        if self.resources.requeue != Some(true) && self.context.spec.get(field::LIFECYCLE_RETRIES).is_none() {
-            self.context.default(set::LIFECYCLE_RETRIES, 0_u32, "sbatch does not retry");
+        if self.context.spec.get(field::LIFECYCLE_RETRIES).is_none() {
+            match self.resources.requeue {
+                Some(true) => {}
+                Some(false) => self.context.default(set::LIFECYCLE_RETRIES, 0_u32, "--no-requeue"),
+                None => {
+                    self.context.default(set::LIFECYCLE_RETRIES, 0_u32, "Slurm does not repeat a program that fails");
+                    let row = self.context.outcomes.add("no --requeue and no --no-requeue", self.span);
+                    self.changed(row, field::LIFECYCLE_RETRIES, REQUEUE);
+                }
+            }
         }
     }
 

@@ -56,7 +56,12 @@ impl Resources {
             Meaning::Time => {
                 self.time = seconds(value)?;
                 match self.time {
-                    Some(_) => Ok((Verdict::Kept, field::TIME_AND_DEADLINE, "")),
+                    Some(_) => Ok((
+                        Verdict::Changed,
+                        field::TIME_AND_DEADLINE,
+                        "on Kubernetes, it also counts the wait for the pods, but not the time in a queue of Kueue; under Slurm, the time in \
+                         the queue does not count",
+                    )),
                     None => Ok((Verdict::Kept, "", "no limit is the default")),
                 }
             }

@@ -5,8 +5,8 @@ use crate::field::{self, set};
 use serde_json::{Value as Json, json};
 
 use super::rendezvous::{MEETING, NUMBERS};
-use super::{Script, Setup, preparation};
-use crate::launch::FIRST_WORKER;
+use super::{Script, Setup, preparation, srun_program};
+use crate::launch::{FIRST_WORKER, program};
 use crate::shell_text;
 use khorovod_compiler::problem::Span;
 
@@ -108,6 +108,31 @@ impl Script<'_, '_, '_> {
                 self.lost(row, &how);
             }
         }
+    }
+
+    /// Reports the variables in which srun numbered the ranks, if mpirun starts the ranks in pods. The program may read
+    /// variables that no line of the script names.
+    pub fn report_numbers_of_srun(&mut self) {
+        let spec = &self.context.spec;
+        let is_mpirun = spec.get(field::LAUNCHER_KIND).and_then(Json::as_str).unwrap_or("mpirun") == "mpirun";
+        let command = spec.get(field::COMMAND).and_then(program::as_text).unwrap_or_default();
+        let finds_ranks = srun_program::names_mpi_library(&command) || srun_program::launches_more(&command);
+        if self.is_verbatim || !is_mpirun || finds_ranks || spec.get(field::SLURM_SRUN).is_none() {
+            return;
+        }
+        // A command that names a variable gets it from a line of its own: see `number_by_mpi`.
+        let named = shell_text::named(&command);
+        let numbers: Vec<_> = BY_MPI.iter().filter(|(theirs, _)| !named.contains(*theirs)).collect();
+        let theirs: Vec<&str> = numbers.iter().map(|(theirs, _)| *theirs).chain(["SLURM_JOB_NODELIST"]).collect();
+        let ours: Vec<String> = numbers.iter().map(|(theirs, ours)| format!("{ours} for {theirs}")).collect();
+        let instead = match ours.is_empty() {
+            true => String::new(),
+            false => format!("let it read the variables of Open MPI: {}; ", ours.join(", ")),
+        };
+        let row = self.context.outcomes.add(format!("variables of srun: {}", theirs.join(", ")), self.place("srun"));
+        let how =
+            format!("pods do not have them. If the program reads them, {instead}no variable has the list of nodes");
+        self.changed(row, field::LAUNCHER, &how);
     }
 
     /// Reports variables of Slurm that nsys reads itself, for the name of its output: `nsys profile -o report-%q{SLURM_PROCID}`.
