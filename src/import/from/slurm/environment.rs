@@ -134,7 +134,7 @@ impl Script<'_, '_, '_> {
                 Some(false) => self.context.default(set::LIFECYCLE_RETRIES, 0_u32, "--no-requeue"),
                 None => {
                     self.context.default(set::LIFECYCLE_RETRIES, 0_u32, "Slurm does not repeat a program that fails");
-                    let row = self.context.outcomes.add("no --requeue and no --no-requeue", self.span);
+                    let row = self.context.outcomes.add("no --requeue", self.span);
                     self.changed(row, field::LIFECYCLE_RETRIES, REQUEUE);
                 }
             }
