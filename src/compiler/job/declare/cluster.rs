@@ -273,7 +273,7 @@ choice! {
         "open" => spec::Egress::Open, "Any address.";
         "noMetadata" => spec::Egress::NoMetadata, "Any address except the metadata service of the cloud, which gives out the credentials of the node: `169.254.169.254` and `fd00:ec2::254`.";
         "private" => spec::Egress::Private, "Only pods of all namespaces, private addresses (`10.0.0.0/8`, `172.16.0.0/12`, `192.168.0.0/16`, `100.64.0.0/10` and `fc00::/7`), and `egressTo`. The API server, the buckets of `s3` and the servers of `download` must have such an address.";
-        "listed" => spec::Egress::Listed, "Only `egressTo`. It must contain the addresses of the API server, unless the pods have no API access, of the buckets of `s3`, and of the servers of `download`. For the API server, these are its endpoints, which `kubectl -n default get endpointslice kubernetes` prints, and not the address of its Service. khorovod cannot check addresses that only DNS knows.";
+        "listed" => spec::Egress::Listed, "Only `egressTo`. It must contain the addresses of the API server, unless the pods have no API access, of the buckets of `s3`, and of the servers of `download`. For the API server, these are its endpoints, which `kubectl -n default get endpointslice kubernetes` prints, and not the address of its Service. khorovod does not resolve host names, so it cannot check all of these addresses.";
     }
 }
 
