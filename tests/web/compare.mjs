@@ -17,7 +17,7 @@ const sizes = (page) =>
     ),
   );
 
-test("a comparison of an editor with errors says which state it compares", async () => {
+test("a comparison of an editor with errors names the state that it compares", async () => {
   const server = await serve();
   const page = await open(server, { spec: smallest });
   await page.click("#what-if summary");

@@ -131,7 +131,7 @@ describe("titlesOf", () => {
     expect(titleAt(3 * 3_600_000)).toBe("mnist, 3 h ago");
   });
 
-  it("tells drafts of the same job apart by their first line that differs", () => {
+  it("names drafts of the same job by their first line that differs", () => {
     const spec = (gpus: number) => `metadata:\n  name: bert\nspec:\n  workers:\n    gpus: ${gpus}\n`;
     const drafts = [4, 8].map((gpus) => ({ id: String(gpus), time: 0, spec: spec(gpus) }));
     expect(titlesOf(drafts, 0)).toEqual(["bert, just now – gpus: 4", "bert, just now – gpus: 8"]);

@@ -224,9 +224,9 @@ shape! {
     Stall {
         /// The longest time without activity, at least `10s`. It must be longer than the longest pause of a healthy training, also at its start.
         "timeout" (required) timeout: Period, example "20m";
-        /// A file that the training changes to show activity, for example after each step. It may be on a shared volume or on each host. With it, output is no activity. Default: any output of any rank is activity, unless `metric` is set.
+        /// A file that the training changes to show activity, for example after each step. It may be on a shared volume or on each host. With it, output does not count as activity. Default: any output of any rank is activity, unless `metric` is set.
         "file" file: Path, example "/checkpoints/progress";
-        /// A metric of the ranks, on the port in `observability.metrics`, whose changes are activity. With it, output is no activity; if you also set `file`, a change of either counts. Needs `observability.metrics`. Default: no metric.
+        /// A metric of the ranks, on the port in `observability.metrics`, whose changes are activity. With it, output does not count as activity; if you also set `file`, a change of either counts. Needs `observability.metrics`. Default: no metric.
         "metric" metric: MetricName, example "training_steps_total";
         /// The reaction of the launcher. With `retry` and `lifecycle.retries: 0`, the run fails.
         "action" action: StallAction, default "retry";
