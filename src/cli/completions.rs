@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Args {
     /// The shell
     shell: Shell,
-    /// The words of a command line, the word to complete at the end. Prints the names that fit there
+    /// The words of a command line, of which the last one is completed. Prints the names that fit
     #[arg(last = true, hide = true)]
     words: Option<Vec<String>>,
 }
