@@ -353,8 +353,11 @@ fn the_page_has_everything() {
          - A duration has a unit: `90s`, `10m`, `1h30m`, `7d`. A quantity is a number as in Kubernetes: `32` or `500m` CPUs, `64Gi` of\n  \
            memory. A word is one of the words that the row lists.\n\
          - Without a field whose default is `–`, khorovod sets nothing.\n\
+         - No command deletes the objects of a job: `khorovod plan` prints the `kubectl delete` for it. For Slurm, it prints the commands that\n  \
+           submit, follow and cancel the job.\n\
          - The column Limits lists with what a field works, and with what it does not. Refused: khorovod reports an error. No effect:\n  \
-           the field is ignored, and `validate` prints a note or a warning. A limit of a map is also one of the fields in it. The\n  \
+           the field is ignored, and `validate` prints a note or a warning. Only with, not with: an error, or a warning if the field is\n  \
+           ignored. A limit of a map is also one of the fields in it. The\n  \
            launchers are mpirun, horovodrun, torchrun, deepspeed, jax, tensorflow and shell; [Targets](targets.md) describes the targets.\n\n\
          | Field | Type | Default | Meaning | Limits |\n|---|---|---|---|---|\n",
     );

@@ -21,7 +21,7 @@ pub struct Args {
     /// Print a unified diff, and change no file
     #[arg(long)]
     diff: bool,
-    /// The Kubernetes version of the cluster, such as 1.34. An object that needs a newer one is an error
+    /// The Kubernetes version of the cluster, such as 1.34. An object that needs a newer one is an error: jobs need 1.26, and those with `runsIn: firstWorker` 1.31
     #[arg(long, value_name = "VERSION", default_value_t)]
     kube_version: KubeVersion,
     /// The target

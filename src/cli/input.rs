@@ -27,7 +27,7 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Files {
-    /// Specs to read; `-` is standard input. Default: standard input if it is a pipe or a file, else
+    /// Specs to read, as in `jobs/*.yaml`; `-` is standard input. Default: standard input if it is a pipe or a file, else
     /// job.yaml
     #[arg(value_name = "FILE")]
     words: Vec<PathBuf>,
@@ -68,7 +68,7 @@ pub struct Settings {
     /// The namespace of the jobs. Default: metadata.namespace of each job
     #[arg(short, long, value_name = "NAME")]
     pub namespace: Option<String>,
-    /// The Kubernetes version of the cluster, such as 1.34. An object that needs a newer one is an error
+    /// The Kubernetes version of the cluster, such as 1.34. An object that needs a newer one is an error: jobs need 1.26, and those with `runsIn: firstWorker` 1.31
     #[arg(long, value_name = "VERSION", default_value_t)]
     pub kube_version: KubeVersion,
     /// The target: plain objects, or the input of an operator or another scheduler. Default: plain

@@ -32,7 +32,7 @@ shape! {
         "memory" memory: Quantity, default "2Gi", example "4Gi";
         /// The image of the launcher pod. Only with `runsIn: ownPod`. Default: that of the job.
         "image" image: ImageName, example "ghcr.io/acme/launcher:1.0";
-        /// How long the workers wait while no launcher runs, for example because its node is lost. After this time, the workers release their GPUs and CPUs. With torchrun, jax and tensorflow, the pods wait for the first worker, at most `lifecycle.startTimeout`. Not with torchrun, jax and tensorflow, `lifecycle.keepWorkers`, `workers.serviceAccountName` and `security.apiAccess: false`.
+        /// How long the workers wait while no launcher runs, for example because its node is lost. After this time, the workers release their GPUs and CPUs. With torchrun, jax and tensorflow, the pods notice within ten seconds that another pod is lost, end the attempt, and wait for its replacement, at most `lifecycle.startTimeout`. Not with torchrun, jax and tensorflow, `lifecycle.keepWorkers`, `workers.serviceAccountName` and `security.apiAccess: false`.
         "lostTimeout" lost_timeout: Period, default "15m", example "1h";
     }
     or a text for "kind" as kind: LauncherKind;

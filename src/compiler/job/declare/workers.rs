@@ -22,7 +22,7 @@ macro_rules! with_worker_fields {
             "gpus" gpus: Int<0, 64>, default 0, example 8;
             /// The resource that counts GPUs on the nodes: `amd.com/gpu`, `habana.ai/gaudi`, a MIG slice.
             "gpuResource" gpu_resource: ResourceName, default "nvidia.com/gpu", example "nvidia.com/mig-1g.10gb";
-            /// Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, Slurm `--ntasks-per-node`, and JAX processes. Default: one per GPU, at least one.
+            /// Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, Slurm `--ntasks-per-node`, and JAX processes. Each JAX rank gets an equal share of the GPUs of its worker. Default: one per GPU, at least one.
             "slotsPerWorker" slots_per_worker: Int<1, 1024>, example 8;
             /// CPUs per worker, for all its ranks together: both request and limit. This is a share of CPU time, not a set of cores: the ranks may run on any core of the node. With a whole number here, `memory` too, and the static CPU manager policy on the nodes, a worker gets cores of its own. khorovod does not set `OMP_NUM_THREADS`. Under Slurm, it is `--cpus-per-task` for each rank, rounded down. Default: no request and no limit.
             "cpu" cpu: Quantity, example "32";
@@ -130,7 +130,7 @@ choice! {
     /// The attempts before which the workers are checked.
     HealthPolicy -> spec::HealthPolicy {
         "Always" => spec::HealthPolicy::Always, "Each attempt.";
-        "OnFailure" => spec::HealthPolicy::OnFailure, "Each attempt that follows a failed one.";
+        "OnFailure" => spec::HealthPolicy::OnFailure, "Each attempt that follows a failed one, also if a lost worker was the reason.";
         "Never" => spec::HealthPolicy::Never, "None.";
     }
 }

@@ -193,7 +193,7 @@ fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
     problems.push(Problem::new(&LAUNCHER_TWICE, span, message).hint(hint));
 }
 
-/// Reports the first command of a Slurm cluster in a script that runs in pods.
+/// Reports the first command in a script that cannot work in pods, such as `sbatch`, `sudo` or `docker`.
 fn foreign_command(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(command) = case.document.get("spec").and_then(|body| body.get("command")) else { return };
     let script = match &command.kind {
