@@ -120,7 +120,6 @@ export class Apply {
       ...section("From the download", `kubectl apply${scope} -f ${name}.objects.yaml`),
       ...section("From the spec, with the command", `khorovod render job.yaml${options} | kubectl apply${scope} -f -`),
       ...section("Follow the log", commands.follow),
-      ...this.ends(job, scope, commands.delete),
       ...(target === PLAIN
         ? [
             ...section("From a chart, Helm 3", `${helm} khorovod --post-renderer-args post-render`),
@@ -131,6 +130,7 @@ export class Apply {
             ),
           ]
         : []),
+      ...this.ends(job, scope, commands.delete),
       ...this.install(),
     ];
   }

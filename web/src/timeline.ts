@@ -178,8 +178,8 @@ export class TimelineView {
       return;
     }
     const text =
-      `The objects are rendered for ${target}, whose own controller or scheduler starts the job again after a failure. ` +
-      "The steps and times of this view hold only for plain Kubernetes objects.";
+      "The steps and times of this view are those of plain Kubernetes objects, whose pods watch each other and start the " +
+      `ranks again. With ${target}, steps and times are different.`;
     const onclick = () => this.actions.useKubernetes();
     this.missing.replaceChildren(
       h("h2", { class: "headline" }, `There is no timeline for ${target}`),
