@@ -1,7 +1,7 @@
 // The dialog that compares the spec with another one.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { axe, check, open, out, root, same, serve, test, write } from "./browser.mjs";
+import { after, axe, check, editor, open, out, root, same, serve, test } from "./browser.mjs";
 
 const example = (name) => readFileSync(join(root, "examples", name, "job.yaml"), "utf8");
 const smallest = example("smallest");
@@ -21,7 +21,9 @@ test("a comparison of an editor with errors names the state that it compares", a
   const server = await serve();
   const page = await open(server, { spec: smallest });
   await page.click("#what-if summary");
-  await write(page, smallest.replace("gpus: 8", "gpu: 8"));
+  await editor(page).focus();
+  await page.keyboard.press("Control+Home");
+  await after(page, () => page.keyboard.type("x"));
   await page.getByRole("button", { name: "Compare with another spec…" }).click();
   await page.locator("#compare .warn", { hasText: "last state without errors" }).waitFor();
   await server.close();
