@@ -103,8 +103,16 @@ fn repeats(facts: &Facts, when: &str, unmoved: Option<u32>) -> String {
     let deadline =
         facts.deadline.map(|seconds| format!("until the deadline of {}", named(seconds, "lifecycle.deadline")));
     let limits: Vec<_> = unmoved.into_iter().chain(deadline).collect();
-    let limits =
-        if limits.is_empty() { "without a limit: set `lifecycle.deadline`".to_owned() } else { limits.join(", or ") };
+    let limits = if limits.is_empty() {
+        let progress = if facts.pods == Pods::Agents {
+            ", or `observability.progress`, so that `lifecycle.retriesWithoutProgress` has an effect"
+        } else {
+            ""
+        };
+        format!("without a limit: set `lifecycle.deadline`{progress}")
+    } else {
+        limits.join(", or ")
+    };
     format!("A bug that appears {when} starts the training again and again, {limits}.")
 }
 
