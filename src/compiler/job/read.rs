@@ -3,6 +3,7 @@
 //!
 //! `shape!` and `choice!` in `declare` turn declarations into [`Field`]s.
 
+pub mod durations;
 pub mod edits;
 mod mismatch;
 mod other_names;

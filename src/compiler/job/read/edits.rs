@@ -138,7 +138,9 @@ pub fn into_map(texts: &dyn Texts, section: &Entry, entry: &Entry, key: &str) ->
         false => line_end(text, own.end),
     };
     let colon = section.key_span.end;
-    let first = section.value.entries().first();
+    let is_own = section.value.span.source == own.source;
+    // An overlay or an alias may set the other fields.
+    let first = section.value.entries().iter().find(|field| is_own && field.key_span.within(section.value.span));
     let (indent, below) = match first {
         Some(first) if first.key_span.start > colon && !text[colon..first.key_span.start].contains('{') => {
             (indent(text, first.key_span.start)?, line_end(text, section.value.span.end))

@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use crate::job::declare::scalars::meant_duration;
+use super::durations::meant_duration;
 
 /// A name of another system, and the field with the same purpose. Case, hyphens, underscores and dots do not matter. The
 /// table may have several fields for a name. The suggestion is then the field of the map in which the name was found, or
