@@ -60,7 +60,7 @@ pub fn search_path() -> Vec<PathBuf> {
 /// A section of a help page. The crate anstream reads the variables for colour.
 pub const HELP: &str = "Environment:
   KHOROVOD_SSH_SEED     seed of the ssh keys, if --ssh-seed is not given
-  CI                    if set, khorovod creates no seed: render and run need keys
+  CI                    if set, khorovod creates no seed; render needs one
   XDG_STATE_HOME, HOME  your seed is in khorovod/, or .local/state/khorovod/
   HELM_PLUGIN_NAME      set by Helm: post-render prints where it saves errors
   HELM_NAMESPACE        in `helm khorovod`: the namespace of jobs without one

@@ -286,7 +286,8 @@ class Workers(Spec):
 
     slots_per_worker: int | None = None
     """Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, Slurm `--ntasks-per-node`, and JAX
-    processes. Default: one per GPU, at least one.
+    processes. Each JAX rank gets an equal share of the GPUs of its worker. Default: one per GPU, at least
+    one.
 
     Example: `8`
     """
@@ -456,7 +457,8 @@ class Group(Spec):
 
     slots_per_worker: int | None = None
     """Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, Slurm `--ntasks-per-node`, and JAX
-    processes. Default: one per GPU, at least one.
+    processes. Each JAX rank gets an equal share of the GPUs of its worker. Default: one per GPU, at least
+    one.
 
     Example: `8`
     """
@@ -610,7 +612,7 @@ class HealthCheck(Spec):
     for workers with GPUs and `Never` for others. Default: `"Always"`.
 
     - `"Always"`: Each attempt.
-    - `"OnFailure"`: Each attempt that follows a failed one.
+    - `"OnFailure"`: Each attempt that follows a failed one, also if a lost worker was the reason.
     - `"Never"`: None.
     """
 
@@ -741,8 +743,9 @@ class Launcher(Spec):
 
     lost_timeout: str | None = None
     """How long the workers wait while no launcher runs, for example because its node is lost. After this time,
-    the workers release their GPUs and CPUs. With torchrun, jax and tensorflow, the pods wait for the first
-    worker, at most `lifecycle.startTimeout`. Not with torchrun, jax and tensorflow, `lifecycle.keepWorkers`,
+    the workers release their GPUs and CPUs. With torchrun, jax and tensorflow, the pods notice within ten
+    seconds that another pod is lost, end the attempt, and wait for its replacement, at most
+    `lifecycle.startTimeout`. Not with torchrun, jax and tensorflow, `lifecycle.keepWorkers`,
     `workers.serviceAccountName` and `security.apiAccess: false`. Default: `"15m"`.
 
     Example: `"1h"`
@@ -1586,16 +1589,16 @@ class Stall(Spec):
 
     file: str | None = None
     """A file that the training changes to show activity, for example after each step. It may be on a shared
-    volume or on each host. With it, output is no activity. Default: any output of any rank is activity,
-    unless `metric` is set.
+    volume or on each host. With it, output does not count as activity. Default: any output of any rank is
+    activity, unless `metric` is set.
 
     Example: `"/checkpoints/progress"`
     """
 
     metric: str | None = None
     """A metric of the ranks, on the port in `observability.metrics`, whose changes are activity. With it, output
-    is no activity; if you also set `file`, a change of either counts. Needs `observability.metrics`. Default:
-    no metric.
+    does not count as activity; if you also set `file`, a change of either counts. Needs
+    `observability.metrics`. Default: no metric.
 
     Example: `"training_steps_total"`
     """
@@ -1676,7 +1679,7 @@ class Security(Spec):
     - `"listed"`: Only `egressTo`. It must contain the addresses of the API server, unless the pods have no
     API access, of the buckets of `s3`, and of the servers of `download`. For the API server, these are its
     endpoints, which `kubectl -n default get endpointslice kubernetes` prints, and not the address of its
-    Service. khorovod cannot check addresses that only DNS knows.
+    Service. khorovod does not resolve host names, so it cannot check all of these addresses.
 
     Example: `"noMetadata"`
     """
