@@ -102,9 +102,9 @@ enum Command {
     List(cluster::list::Args),
     /// Wait until a job is trained, runs, or has released its resources
     Wait(cluster::wait::Args),
-    /// Apply the automatic fixes of problems in specs
+    /// Apply the automatic fixes of problems in the files of specs
     Fix(fix::Args),
-    /// Put the fields of specs into the canonical order
+    /// Put the fields of specs into the canonical order, in their files
     Fmt(fmt::Args),
     /// Convert a job of another system to a TrainingJob
     Import(import::Args),
@@ -118,7 +118,7 @@ enum Command {
     Krm(krm::Args),
     /// Print the JSON Schema of a spec
     Schema(schema::Args),
-    /// Print completions for a shell
+    /// Print completions for a shell, which also complete the names of jobs
     Completions(completions::Args),
     /// Print the manual page, or write all of them
     Man(man::Args),

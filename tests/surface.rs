@@ -69,7 +69,7 @@ fn first_sentence(text: &str) -> String {
 }
 
 /// The length up to which the meaning of a field is printed.
-const MOST: usize = 600;
+const MOST: usize = 1000;
 
 /// The meaning of a field, its limits (`Only with …`, `Not with …`, `Needs …`), and whether a part of the text is left out.
 fn meaning(text: &str) -> (String, Vec<&str>, bool) {

@@ -278,7 +278,8 @@ class Workers(Spec):
     """
 
     gpu_resource: str | None = None
-    """The resource that counts GPUs on the nodes: `amd.com/gpu`, `habana.ai/gaudi`, a MIG slice. Default:
+    """The resource that counts GPUs on the nodes: `amd.com/gpu`, `habana.ai/gaudi`, or a MIG slice such as
+    `nvidia.com/mig-1g.10gb`. Request one MIG slice per worker: a process with CUDA uses only one. Default:
     `"nvidia.com/gpu"`.
 
     Example: `"nvidia.com/mig-1g.10gb"`
@@ -304,7 +305,8 @@ class Workers(Spec):
 
     memory: str | float | None = None
     """Memory per worker, for all its ranks together: both request and limit. A worker that uses more is killed.
-    With `cpu` too, the pods have the QoS class Guaranteed. Default: no request and no limit.
+    With `cpu` too, the pods have the QoS class Guaranteed. Under Slurm, it is `--mem`. Default: no request
+    and no limit.
 
     Example: `"256Gi"`
     """
@@ -449,7 +451,8 @@ class Group(Spec):
     """
 
     gpu_resource: str | None = None
-    """The resource that counts GPUs on the nodes: `amd.com/gpu`, `habana.ai/gaudi`, a MIG slice. Default:
+    """The resource that counts GPUs on the nodes: `amd.com/gpu`, `habana.ai/gaudi`, or a MIG slice such as
+    `nvidia.com/mig-1g.10gb`. Request one MIG slice per worker: a process with CUDA uses only one. Default:
     `"nvidia.com/gpu"`.
 
     Example: `"nvidia.com/mig-1g.10gb"`
@@ -475,7 +478,8 @@ class Group(Spec):
 
     memory: str | float | None = None
     """Memory per worker, for all its ranks together: both request and limit. A worker that uses more is killed.
-    With `cpu` too, the pods have the QoS class Guaranteed. Default: no request and no limit.
+    With `cpu` too, the pods have the QoS class Guaranteed. Under Slurm, it is `--mem`. Default: no request
+    and no limit.
 
     Example: `"256Gi"`
     """
@@ -702,9 +706,9 @@ class Launcher(Spec):
     scales. If the node of a worker fails, the ranks run again after about 15 seconds with one of the
     `spares`, and after about 30 seconds without one.
     - `"firstWorker"`: The first worker. One Indexed Job runs all workers, so the launcher needs no permission
-    to scale them. If a node fails, Kubernetes replaces its pod after about 80 seconds. Meanwhile the others
-    wait in their pods; elastic torchrun starts the ranks again on them when it notices the loss. There are no
-    spares.
+    to scale them. If a node fails, Kubernetes replaces its pod after about 80 seconds, or with
+    `security.apiAccess: false` when you delete the node. Meanwhile the others wait in their pods; elastic
+    torchrun starts the ranks again on them when it notices the loss. There are no spares.
 
     Example: `"firstWorker"`
     """
@@ -1045,7 +1049,9 @@ class S3(Spec):
     }
 
     endpoint: str | None = None
-    """The URL of the server, if it is not AWS. Default: that of AWS in `region`.
+    """The URL of the server, if it is not AWS: with `http` or `https`, a name or an address, and a port.
+    Requests have the bucket in the path. The image must trust the certificate of the server. Default: that of
+    AWS in `region`.
 
     Example: `"https://minio.example.org:9000"`
     """
@@ -1453,9 +1459,10 @@ class Lifecycle(Spec):
     """The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the
     queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of
     `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. The signal
-    comes at the deadline; under Slurm it comes so long before it that `gracePeriod` ends at the deadline.
-    `activeDeadlineSeconds` of the rendered Job is five minutes more, for a launcher that cannot enforce the
-    deadline. Under Slurm, the time starts at 0 each time Slurm starts the job again. Default: no limit.
+    comes at the deadline; under Slurm it comes so long before it that `gracePeriod` ends at the deadline,
+    unless `checkpoint` has its default. `activeDeadlineSeconds` of the rendered Job is five minutes more, for
+    a launcher that cannot enforce the deadline. Under Slurm, the time starts at 0 each time Slurm starts the
+    job again. Default: no limit.
 
     Example: `"24h"`
     """
@@ -1471,11 +1478,12 @@ class Lifecycle(Spec):
     retries: int | None = None
     """How often the training is started again after attempts that failed in a row. With torchrun, jax and
     tensorflow, it starts again in the same pods. Lost, evicted and preempted workers do not count, unless the
-    attempt ran for less than a minute. An attempt that runs for `retriesResetAfter` sets the count to 0, so a
-    training that fails every few hours never ends if there is no `deadline`. With elastic torchrun, this is
-    also the limit for restarts of the ranks within each attempt. Other torchrun jobs get
-    `PET_MAX_RESTARTS=1`, so that a failed rank does not have to wait for the other pods: khorovod then
-    restarts the ranks of all pods, and this number limits how often. Default: `3`.
+    attempt ran for less than a minute. Under Slurm, each time that Slurm starts the job again counts, and the
+    attempts before it do not. An attempt that runs for `retriesResetAfter` sets the count to 0, so a training
+    that fails every few hours never ends if there is no `deadline`. With elastic torchrun, this is also the
+    limit for restarts of the ranks within each attempt. Other torchrun jobs get `PET_MAX_RESTARTS=1`, so that
+    a failed rank does not have to wait for the other pods: khorovod then restarts the ranks of all pods, and
+    this number limits how often. Default: `3`.
 
     Example: `0`
     """
@@ -1667,8 +1675,9 @@ class Security(Spec):
     """
 
     egress: Literal["open", "noMetadata", "private", "listed"] | None = None
-    """The addresses that the pods may connect to, besides the pods of the job and port 53 of any address. The
-    NetworkPolicy limits them, if the network of your cluster enforces such policies. Default: `"open"`.
+    """The addresses that the pods may connect to, besides the pods of the job and port 53 of any address. Nodes
+    pull the images, so registries need no entry. The NetworkPolicy limits them, if the network of your
+    cluster enforces such policies. Default: `"open"`.
 
     - `"open"`: Any address.
     - `"noMetadata"`: Any address except the metadata service of the cloud, which gives out the credentials of
@@ -1701,8 +1710,8 @@ class Security(Spec):
 
     api_access: bool | None = None
     """Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. If
-    you set it to false, Kubernetes does not replace a pod on a dead node until you delete the node. Default:
-    `True`.
+    you set it to false, Kubernetes does not replace a pod on a dead node until you delete the node, whatever
+    `placement.tolerations` are. Default: `True`.
     """
 
     read_only_root_filesystem: bool | None = None
@@ -2084,11 +2093,11 @@ class TrainingJobFields(Spec):
     """
 
     image: str | ImageParts
-    """The image of every pod: a name, or a map with digest, pull policy and pull secrets. Not used with
-    `--target slurm`, whose ranks run directly on the nodes. The image needs bash, coreutils, findutils, sed,
-    and curl or Python 3. The launchers mpirun, horovodrun, deepspeed and shell also need the client and the
-    server of OpenSSH, and an MPI; horovodrun, deepspeed and torchrun need Horovod, DeepSpeed or PyTorch. The
-    page images.md of the documentation has the list, and `image/check-image` reports what is missing.
+    """The image of every pod: a name, or a map with digest, pull policy and pull secrets. Required, but not used
+    with `--target slurm`, whose ranks run directly on the nodes. The image needs bash, coreutils, findutils,
+    sed, and curl or Python 3. The launchers mpirun, horovodrun, deepspeed and shell also need the client and
+    the server of OpenSSH, and an MPI; horovodrun, deepspeed and torchrun need Horovod, DeepSpeed or PyTorch.
+    The page images.md of the documentation has the list, and `image/check-image` reports what is missing.
 
     Example: `"ghcr.io/acme/mnist:1.4"`
     """

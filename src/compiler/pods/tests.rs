@@ -422,6 +422,20 @@ fn a_watcher_that_ends_early_prints_nothing() {
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
 }
 
+/// SIGTERM arrives while bash begins to read a `$(`.
+#[test]
+fn a_trap_that_ends_a_script_runs_at_any_time() {
+    let all: BTreeMap<_, _> = scripts().into_iter().collect();
+    let function = all["common.sh"].lines().find(|line| line.starts_with("end_on() {")).expect("end_on");
+    let script = format!("{function}\nend_on 'exit 143' TERM\nx=$(kill -TERM $$; sleep 0.1)$(printf a)\necho lost");
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    let printed = [output.stdout, output.stderr].concat();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&printed).as_ref()), (Some(143), ""));
+    for name in ["launcher.sh", "agent.sh", "worker.sh"] {
+        assert!(all[name].contains("\nend_on "), "{name}");
+    }
+}
+
 #[test]
 fn scripts_change_only_with_the_revision() {
     use sha2::{Digest, Sha256};

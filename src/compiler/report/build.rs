@@ -414,7 +414,10 @@ fn failures(plan: &Plan) -> Vec<String> {
             "the first failed attempt ends the run, unless a worker was lost after more than a minute".to_owned()
         }
         0 => "the first failed attempt ends the run".to_owned(),
-        retries => format!("the run ends after {} in a row", count(u64::from(retries) + 1, "failed attempt")),
+        retries => {
+            let in_a_row = spec.lifecycle.retries_reset_after.map_or("", |_| " in a row");
+            format!("the run ends after {}{in_a_row}", count(u64::from(retries) + 1, "failed attempt"))
+        }
     };
     let mut lines = vec![format!("failures: {retries}")];
     let Checkpoint { signal, grace_period } = &spec.lifecycle.checkpoint;

@@ -25,7 +25,10 @@ pub fn commands(plan: &Plan, description: &Description, objects: &[Object], pods
     let run = format!("{job},khorovod.dev/run={}", plan.run);
     let logs = match plan.shape {
         Shape::StatefulSet => format!("--tail=-1 -l {run},app.kubernetes.io/component=launcher"),
-        Shape::Agents => format!("--tail=-1 --prefix --max-log-requests={pods} -l {run}"),
+        Shape::Agents => {
+            let most = plan.spec.elastic.as_ref().map_or(pods, |elastic| elastic.max_replicas.max(pods));
+            format!("--tail=-1 --prefix --max-log-requests={most} -l {run}")
+        }
         Shape::IndexedJob if plan.spec.target.pod_index.is_none() => format!("--tail=-1 -l {run},{INDEX}=0"),
         // If a target gives pods their index in another way, the pods have no label with the index. They have fixed
         // names instead.

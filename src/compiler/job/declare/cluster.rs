@@ -175,11 +175,11 @@ choice! {
 shape! {
     /// How long the job may take, how often it is retried, and what happens after it.
     Lifecycle {
-        /// The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. The signal comes at the deadline; under Slurm it comes so long before it that `gracePeriod` ends at the deadline. `activeDeadlineSeconds` of the rendered Job is five minutes more, for a launcher that cannot enforce the deadline. Under Slurm, the time starts at 0 each time Slurm starts the job again. Default: no limit.
+        /// The maximum duration of a run. It includes the wait for the pods and all attempts, but not the time in the queue of Kueue or the time in which the job is suspended. When it has passed, the ranks get the signal of `checkpoint` and may continue for its `gracePeriod`. Then the run fails and releases its GPUs. The signal comes at the deadline; under Slurm it comes so long before it that `gracePeriod` ends at the deadline, unless `checkpoint` has its default. `activeDeadlineSeconds` of the rendered Job is five minutes more, for a launcher that cannot enforce the deadline. Under Slurm, the time starts at 0 each time Slurm starts the job again. Default: no limit.
         "deadline" deadline: Period, example "24h";
         /// How long an attempt waits until the launcher reaches all workers or, in an elastic job, `minReplicas` workers. If it does not reach them in this time, the run fails, whatever `retries` is, and names the missing workers.
         "startTimeout" start_timeout: Period, default "30m", example "2h";
-        /// How often the training is started again after attempts that failed in a row. With torchrun, jax and tensorflow, it starts again in the same pods. Lost, evicted and preempted workers do not count, unless the attempt ran for less than a minute. An attempt that runs for `retriesResetAfter` sets the count to 0, so a training that fails every few hours never ends if there is no `deadline`. With elastic torchrun, this is also the limit for restarts of the ranks within each attempt. Other torchrun jobs get `PET_MAX_RESTARTS=1`, so that a failed rank does not have to wait for the other pods: khorovod then restarts the ranks of all pods, and this number limits how often.
+        /// How often the training is started again after attempts that failed in a row. With torchrun, jax and tensorflow, it starts again in the same pods. Lost, evicted and preempted workers do not count, unless the attempt ran for less than a minute. Under Slurm, each time that Slurm starts the job again counts, and the attempts before it do not. An attempt that runs for `retriesResetAfter` sets the count to 0, so a training that fails every few hours never ends if there is no `deadline`. With elastic torchrun, this is also the limit for restarts of the ranks within each attempt. Other torchrun jobs get `PET_MAX_RESTARTS=1`, so that a failed rank does not have to wait for the other pods: khorovod then restarts the ranks of all pods, and this number limits how often.
         "retries" retries: Int<0, 1000>, default 3, example 0;
         /// An attempt that ran this long resets the number of failed attempts. With `never`, all failed attempts of the run count.
         "retriesResetAfter" retries_reset_after: PeriodOrNever, default "1h", example "6h";
@@ -254,13 +254,13 @@ shape! {
         "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65532;
         /// Whether a NetworkPolicy blocks traffic from other pods to the pods of the job. `observability.metrics` opens its port.
         "networkPolicy" network_policy: bool, default true;
-        /// The addresses that the pods may connect to, besides the pods of the job and port 53 of any address. The NetworkPolicy limits them, if the network of your cluster enforces such policies.
+        /// The addresses that the pods may connect to, besides the pods of the job and port 53 of any address. Nodes pull the images, so registries need no entry. The NetworkPolicy limits them, if the network of your cluster enforces such policies.
         "egress" egress: Egress, default "open", example "noMetadata";
         /// Further pods and addresses that the pods may connect to, as in the `to` of a NetworkPolicy, with `egress: listed` or `egress: private`. A host name is not possible. Default: none.
         "egressTo" egress_to: Vec<At<NetworkPeer>>, example json!([{"ipBlock": {"cidr": "203.0.113.7/32"}}]);
         /// An existing ServiceAccount, for which khorovod renders no Role. Default: khorovod renders one for the job, with a Role. If it has a role of AWS, `s3` without `secretName` uses that role. It must be allowed to get and patch the Job of the launcher, and with `launcher.runsIn: ownPod` to scale the workers.
         "serviceAccountName" service_account_name: ObjectName, example "trainer";
-        /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. If you set it to false, Kubernetes does not replace a pod on a dead node until you delete the node.
+        /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. If you set it to false, Kubernetes does not replace a pod on a dead node until you delete the node, whatever `placement.tolerations` are.
         "apiAccess" api_access: bool, default true;
         /// Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes. If the home directory of the image is not writable, `HOME` is `/tmp`.
         "readOnlyRootFilesystem" read_only_root_filesystem: bool, default true;

@@ -76,7 +76,7 @@ shape! {
 shape! {
     /// Objects in a bucket.
     S3 {
-        /// The URL of the server, if it is not AWS. Default: that of AWS in `region`.
+        /// The URL of the server, if it is not AWS: with `http` or `https`, a name or an address, and a port. Requests have the bucket in the path. The image must trust the certificate of the server. Default: that of AWS in `region`.
         "endpoint" endpoint: Endpoint, example "https://minio.example.org:9000";
         /// The bucket.
         "bucket" (required) bucket: Bucket, example "imagenet";

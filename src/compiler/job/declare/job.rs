@@ -59,7 +59,7 @@ shape! {
 shape! {
     /// The training: its image, command, workers and everything else.
     Body {
-        /// The image of every pod: a name, or a map with digest, pull policy and pull secrets. Not used with `--target slurm`, whose ranks run directly on the nodes. The image needs bash, coreutils, findutils, sed, and curl or Python 3. The launchers mpirun, horovodrun, deepspeed and shell also need the client and the server of OpenSSH, and an MPI; horovodrun, deepspeed and torchrun need Horovod, DeepSpeed or PyTorch. The page images.md of the documentation has the list, and `image/check-image` reports what is missing.
+        /// The image of every pod: a name, or a map with digest, pull policy and pull secrets. Required, but not used with `--target slurm`, whose ranks run directly on the nodes. The image needs bash, coreutils, findutils, sed, and curl or Python 3. The launchers mpirun, horovodrun, deepspeed and shell also need the client and the server of OpenSSH, and an MPI; horovodrun, deepspeed and torchrun need Horovod, DeepSpeed or PyTorch. The page images.md of the documentation has the list, and `image/check-image` reports what is missing.
         "image" (required) image: Image, example "ghcr.io/acme/mnist:1.4";
         /// Change this text to run an unchanged spec again. It is part of the hash that names the run. It is needed only while the Job of the earlier run exists: after `khorovod stop`, or after `lifecycle.ttlAfterFinished`, apply the spec or call `khorovod run` again. The Job of the earlier run stays until you delete it.
         "runTag" run_tag: Text, example "2";

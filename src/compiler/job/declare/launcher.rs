@@ -55,7 +55,7 @@ choice! {
     /// The pod that the launcher runs in.
     LauncherPod -> spec::LauncherPod {
         "ownPod" => spec::LauncherPod::Own, "A pod of its own. A Job runs the launcher and a StatefulSet the workers, which the launcher scales. If the node of a worker fails, the ranks run again after about 15 seconds with one of the `spares`, and after about 30 seconds without one.";
-        "firstWorker" => spec::LauncherPod::FirstWorker, "The first worker. One Indexed Job runs all workers, so the launcher needs no permission to scale them. If a node fails, Kubernetes replaces its pod after about 80 seconds. Meanwhile the others wait in their pods; elastic torchrun starts the ranks again on them when it notices the loss. There are no spares.";
+        "firstWorker" => spec::LauncherPod::FirstWorker, "The first worker. One Indexed Job runs all workers, so the launcher needs no permission to scale them. If a node fails, Kubernetes replaces its pod after about 80 seconds, or with `security.apiAccess: false` when you delete the node. Meanwhile the others wait in their pods; elastic torchrun starts the ranks again on them when it notices the loss. There are no spares.";
     }
 }
 

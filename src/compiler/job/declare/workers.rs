@@ -20,13 +20,13 @@ macro_rules! with_worker_fields {
             "spares" spares: Int<0, MAX_WORKERS>, default 0, example 1;
             /// GPUs per worker. 0 trains on CPUs.
             "gpus" gpus: Int<0, 64>, default 0, example 8;
-            /// The resource that counts GPUs on the nodes: `amd.com/gpu`, `habana.ai/gaudi`, a MIG slice.
+            /// The resource that counts GPUs on the nodes: `amd.com/gpu`, `habana.ai/gaudi`, or a MIG slice such as `nvidia.com/mig-1g.10gb`. Request one MIG slice per worker: a process with CUDA uses only one.
             "gpuResource" gpu_resource: ResourceName, default "nvidia.com/gpu", example "nvidia.com/mig-1g.10gb";
             /// Ranks per worker, which MPI calls slots, torchrun `--nproc-per-node`, Slurm `--ntasks-per-node`, and JAX processes. Each JAX rank gets an equal share of the GPUs of its worker. Default: one per GPU, at least one.
             "slotsPerWorker" slots_per_worker: Int<1, 1024>, example 8;
             /// CPUs per worker, for all its ranks together: both request and limit. This is a share of CPU time, not a set of cores: the ranks may run on any core of the node. With a whole number here, `memory` too, and the static CPU manager policy on the nodes, a worker gets cores of its own. khorovod does not set `OMP_NUM_THREADS`. Under Slurm, it is `--cpus-per-task` for each rank, rounded down. Default: no request and no limit.
             "cpu" cpu: Quantity, example "32";
-            /// Memory per worker, for all its ranks together: both request and limit. A worker that uses more is killed. With `cpu` too, the pods have the QoS class Guaranteed. Default: no request and no limit.
+            /// Memory per worker, for all its ranks together: both request and limit. A worker that uses more is killed. With `cpu` too, the pods have the QoS class Guaranteed. Under Slurm, it is `--mem`. Default: no request and no limit.
             "memory" memory: Quantity, example "256Gi";
             /// Size of `/dev/shm`, which uses memory of the worker. Default: a quarter of `memory`, else 8Gi.
             "shm" shm: Quantity, example "64Gi";

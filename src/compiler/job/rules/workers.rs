@@ -23,6 +23,12 @@ codes! {
     /// ranks follows from `gpus`; GPUs that are only in `resources` get no rank.
     Warning IDLE_GPUS = "idle-gpus";
 
+    /// Several MIG slices on a worker
+    ///
+    /// A process with CUDA uses only one MIG slice, and NCCL refuses two ranks of one pod on the same GPU. So the other slices of the
+    /// worker are idle, or its ranks fail. Request one slice per worker, and more workers instead.
+    Warning MIG_SLICES = "mig-slices";
+
     /// GPUs that cannot be divided among the ranks of a worker
     ///
     /// With `launcher: jax` and `launcher: tensorflow` each rank uses an equal share of the GPUs of its worker. Set `slotsPerWorker`
@@ -145,6 +151,7 @@ struct Worker<'a> {
 impl Worker<'_> {
     fn check(&self, problems: &mut Vec<Problem>) {
         self.slots(problems);
+        self.mig_slices(problems);
         self.devices(problems);
         self.devices_twice(problems);
         self.rdma_resource(problems);
@@ -292,6 +299,17 @@ impl Worker<'_> {
         }
         let hint = "write the resource of your RDMA device plugin, such as `rdma/hca`, or remove `rdma`";
         problems.push(Problem::new(&RESOURCES_TWICE, at.span, message).hint(hint));
+    }
+
+    /// Reports several MIG slices on a worker.
+    fn mig_slices(&self, problems: &mut Vec<Problem>) {
+        let (Some(gpus), Some(resource)) = (self.fields.gpus, self.fields.gpu_resource) else { return };
+        if gpus.0 < 2 || !resource.0.contains("/mig-") {
+            return;
+        }
+        let message = format!("{} MIG slices per worker, of which a process uses only one", gpus.0);
+        let hint = format!("write `gpus: 1`, and {} times as many `replicas`", gpus.0);
+        problems.push(Problem::new(&MIG_SLICES, gpus.span, message).and(resource.span, "a MIG slice").hint(hint));
     }
 
     fn slots(&self, problems: &mut Vec<Problem>) {

@@ -59,7 +59,8 @@ check_health() {
     [[ $level == suspect ]] || finish 1 "health check of $here on node ${KHOROVOD_NODE_IP:--}: $reason"
   done < <(/bin/bash "$scripts/check.sh" "$here")
 }
-trap 'finish 143 "$(why_term)"' TERM INT
+end() { finish 143 "$(why_term)"; }
+end_on end TERM INT
 
 # watch_agents connects the agents, so that each notices if another one is lost. Elastic agents notice it themselves, except for index 0.
 watch=watch_agents

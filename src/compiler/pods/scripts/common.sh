@@ -43,6 +43,10 @@ limit() {
 # Whether another run is current. The kubelet updates the file within two minutes of its ConfigMap.
 is_superseded() { [[ $(limit run "$run") != "$run" ]]; }
 
+# end_on COMMAND SIGNAL...: sets a trap that ends the script. If a signal arrives while bash 5.2 reads a `$(`, bash reads the command as a
+# part of it, and refuses a command without the `)`. In all other cases the command exits before bash reads the second line.
+end_on() { trap "$1"$'\n)' "${@:2}"; }
+
 # pause SECONDS: sleeps, but a trap runs at once. `read -t` would need no process, but its end interrupts a trap that runs.
 pause() {
   beat "${1%.*}"

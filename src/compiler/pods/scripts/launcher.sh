@@ -58,7 +58,7 @@ end() {
   fi
   finish 143 "$(why_term)${stays_evicted:+; the workers stay for the next launcher}"
 }
-trap end TERM INT
+end_on end TERM INT
 trap 'finish 1 "the launcher script ended unexpectedly; this is a bug in khorovod"' EXIT
 trap '[[ -z $training ]] || kill -USR1 "$training" 2>/dev/null' USR1
 trap '[[ -z $training ]] || kill -USR2 "$training" 2>/dev/null' USR2

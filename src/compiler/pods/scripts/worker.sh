@@ -4,6 +4,7 @@
 # count an evicted worker as complete.
 trap 'exit 143' TERM INT
 . /etc/khorovod/scripts/common.sh
+end_on 'exit 143' TERM INT
 . "$scripts/sshd.sh"
 . "$scripts/ranks.sh"
 
@@ -43,8 +44,13 @@ fi
 # This container may have started again.
 rm -f "$generated"/daemon-*
 download && start_sshd || exit 1
-trap leave TERM INT
-trap 'kill "$sshd" "${guard:-$sshd}"; terminate_message "an MPI daemon was killed on this worker, so the worker exits"; exit 1' USR1
+lose_daemon() {
+  kill "$sshd" "${guard:-$sshd}"
+  terminate_message "an MPI daemon was killed on this worker, so the worker exits"
+  exit 1
+}
+end_on leave TERM INT
+end_on lose_daemon USR1
 log "worker $HOSTNAME answers on port $port"
 wait "$sshd"
 code=$?

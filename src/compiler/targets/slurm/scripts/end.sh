@@ -5,16 +5,18 @@ khorovod_terminate() {
   [[ -z $khorovod_training ]] || { kill "$khorovod_training" && wait "$khorovod_training"; }
   exit 143
 }
-trap khorovod_terminate TERM INT
+# If the signal arrives while bash 5.2 reads a `$(`, bash reads the trap as a part of it, and refuses a trap without the `)`.
+printf -v khorovod_on_term 'khorovod_terminate\n)'
+trap -- "$khorovod_on_term" TERM INT
 khorovod_saving=''
 [[ -z ${khorovod_signal:-} ]] || trap khorovod_save "$khorovod_signal"
 
 for (( ; ; khorovod_tried++)); do
   khorovod_left=$((khorovod_deadline ? khorovod_deadline - SECONDS : 0))
   khorovod_log "launching: ${khorovod_launch[*]} ${khorovod_command[*]}"
-  # SIGTERM, and SIGKILL to what is left after 10 seconds. A launcher gets SIGTERM alone: an mpirun that gets it twice, once
+  # SIGTERM, and SIGKILL to what is left after 30 seconds. A launcher gets SIGTERM alone: an mpirun that gets it twice, once
   # with its group, leaves its ranks running. A script gets it with its whole group.
-  timeout ${khorovod_launch[0]:+--foreground} --kill-after=10 "$khorovod_left" \
+  timeout ${khorovod_launch[0]:+--foreground} --kill-after=30 "$khorovod_left" \
     "${khorovod_launch[@]}" "${khorovod_check[@]}" "${khorovod_command[@]}" </dev/null &
   khorovod_training=$!
   # A signal interrupts `wait`. 127: an earlier `wait` has returned the code.
