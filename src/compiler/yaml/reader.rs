@@ -284,12 +284,12 @@ impl<'t> TreeBuilder<'t, '_> {
         let mut order: Vec<usize> = (0..entries.len()).collect();
         order.sort_by(|a, b| entries[*a].key.cmp(&entries[*b].key));
         let is_same = |a: &usize, b: &usize| entries[*a].key == entries[*b].key;
-        let repeated = || order.chunk_by(is_same).filter(|same| same.len() > 1);
+        let repeated: Vec<&[usize]> = order.chunk_by(is_same).filter(|same| same.len() > 1).collect();
         let mut duplicates = Vec::new();
         // Two duplicate keys at the top level: probably two documents without a `---` between them.
-        let second = depth == 0 && repeated().nth(1).is_some();
-        let first_again = repeated().flat_map(|same| &same[1..]).min().copied();
-        for same in repeated() {
+        let second = depth == 0 && repeated.len() > 1;
+        let first_again = repeated.iter().flat_map(|same| &same[1..]).min().copied();
+        for same in repeated {
             for again in &same[1..] {
                 let (entry, first) = (&entries[*again], &entries[same[0]]);
                 let message = format!("the key `{}` is set twice", entry.key);
