@@ -8,7 +8,7 @@ mod sources;
 use std::fmt;
 use std::ops::Deref;
 
-pub use sources::{Position, Source, SourceId, Sources, Span};
+pub use sources::{Position, Source, SourceId, Sources, Span, line_start};
 
 /// How severe a problem is. The three levels are fixed, so you can match on all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::problem::{Label, Position, Source, Sources, Span};
+use crate::problem::{Label, Position, Source, Sources, Span, line_start};
 
 use super::clean::{clean, clean_line};
 
@@ -74,7 +74,7 @@ fn excerpt<'a>(sources: &Sources, source: &Source, group: &[(&'a Label, bool)], 
         marks: group.iter().map(|(label, main)| Mark { span: 0..0, label: &label.text, main: *main }).collect(),
         is_cut: false,
     };
-    let mut start = text[..first].rfind('\n').map_or(0, |at| at + 1);
+    let mut start = line_start(text, first);
     while start <= last {
         let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
         let inside = |span: &Range<usize>| span.start >= start && span.start <= end;

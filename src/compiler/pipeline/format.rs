@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::recognise::{self, Expected, Found};
 use crate::api::Text;
 use crate::job;
-use crate::problem::{Problems, Severity, Span};
+use crate::problem::{Problems, Severity, Span, line_start};
 use crate::yaml::path::of_key;
 use crate::yaml::{self, Entry, Kind, Node};
 
@@ -97,7 +97,7 @@ impl Formatter<'_> {
     /// The number of bytes before a position in its line. None if the line has other text than spaces before the
     /// position.
     fn column(&self, at: usize) -> Option<usize> {
-        let line = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let line = line_start(self.text, at);
         self.text[line..at].bytes().all(|byte| byte == b' ').then_some(at - line)
     }
 
@@ -140,7 +140,7 @@ impl Formatter<'_> {
             return None;
         }
         let (first, others) = entries.split_first()?;
-        let first_column = key_start(first)? - self.text[..key_start(first)?].rfind('\n').map_or(0, |end| end + 1);
+        let first_column = key_start(first)? - line_start(self.text, key_start(first)?);
         let (mut starts, mut before) = (vec![range.start], first);
         for entry in others {
             starts.push(self.end_of_entry(before, self.column(key_start(entry)?)?));

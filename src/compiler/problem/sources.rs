@@ -23,6 +23,11 @@ impl Span {
     }
 }
 
+/// The start of the line that contains the byte at `at`, or that ends there.
+pub fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |end| end + 1)
+}
+
 /// A line and a column. The column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -79,10 +84,9 @@ impl Sources {
             start -= 1;
         }
         let before = &text[..start];
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         Position {
             line: before.bytes().filter(|byte| *byte == b'\n').count() + first_line,
-            column: before[line_start..].chars().count() + 1,
+            column: before[line_start(text, start)..].chars().count() + 1,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The part of a text that must be deleted so that a map loses one entry. See [`removal`].
 
 use super::node::Entry;
-use crate::problem::Span;
+use crate::problem::{Span, line_start};
 
 /// The place of an entry with the lines, or the comma, that belong to it. `text` begins at byte `base` of the source. Returns
 /// nothing for the only entry of a map, and for an entry that shares its lines with other text in another way.
@@ -17,7 +17,7 @@ pub fn removal(text: &str, base: usize, entries: &[Entry], index: usize) -> Opti
         Some(end.max(key_end))
     };
     let (start, end) = (entry.key_span.start.checked_sub(base)?, end_of(entry)?);
-    let line = text.get(..start)?.rfind('\n').map_or(0, |at| at + 1);
+    let line = line_start(text.get(..start)?, start);
     let rest = text[end..].split_inclusive('\n').next().unwrap_or_default();
     let behind = rest.trim().trim_start_matches(':').trim_start();
     let is_alone = text[line..start].bytes().all(|byte| byte == b' ') && (behind.is_empty() || behind.starts_with('#'));

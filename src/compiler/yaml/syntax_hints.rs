@@ -6,6 +6,7 @@ use std::ops::Range;
 use granit_parser::ErrorKind;
 
 use super::pasted;
+use crate::problem::line_start;
 
 /// The likely cause of a syntax error.
 pub struct Mistake {
@@ -28,7 +29,7 @@ pub const UNEVEN: &str = "start this line in the same column as the other keys o
 /// The edits that give the line that contains the byte `at` the indentation of a map or a list above it. Each edit moves this line
 /// only, or also the lines below it that are indented as far. The text may still have errors after an edit.
 pub fn reindented(text: &str, at: usize) -> Vec<Edit> {
-    let start = text.get(..at).unwrap_or_default().rfind('\n').map_or(0, |at| at + 1);
+    let start = text.get(..at).map_or(0, |before| line_start(before, at));
     let line = text[start..].split_inclusive('\n').next().unwrap_or_default();
     let own = indent(line);
     let below = || text[start + line.len()..].split_inclusive('\n');
@@ -75,7 +76,7 @@ pub fn reindented(text: &str, at: usize) -> Vec<Edit> {
 /// Searches a document for the mistake that causes a syntax error. `before` is the part of `text` before the byte at
 /// which the parser stopped. Returns `None` if none of the known mistakes is found.
 pub fn locate_mistake(text: &str, before: &str, kind: &ErrorKind) -> Option<Mistake> {
-    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let start = line_start(before, before.len());
     let line = text[start..].lines().next().unwrap_or_default();
     let found =
         |at: Range<usize>, label: String, hint: &str| Some(Mistake { at, label, hint: hint.to_owned(), fix: None });
@@ -179,7 +180,7 @@ fn indent(line: &str) -> usize {
 /// The edit that replaces the indentation around a tab by spaces: as many as the line before has, or two more if that line
 /// begins a map or a list.
 pub fn without_tab(text: &str, tab: usize) -> Edit {
-    let start = text[..tab].rfind('\n').map_or(0, |at| at + 1);
+    let start = line_start(text, tab);
     let width = text[start..].len() - text[start..].trim_start_matches([' ', '\t']).len();
     let last = text[..start].lines().rfind(|line| has_content(line)).unwrap_or_default();
     let more = if last.trim_end().ends_with([':', ',', '[', '{']) { 2 } else { 0 };
@@ -257,7 +258,7 @@ pub fn find_tab(text: &str, at: usize, kind: &ErrorKind) -> Option<usize> {
     if !is_about_tab(kind) {
         return None;
     }
-    let mut start = text[..at].rfind('\n').map_or(0, |at| at + 1);
+    let mut start = line_start(text, at);
     text[start..].split_inclusive('\n').take(2).find_map(|line| {
         let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
         let tab = line[..indent].find('\t').map(|tab| start + tab);

@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use crate::problem::{Fix, Span};
+use crate::problem::{Fix, Span, line_start};
 use crate::yaml::flow::flow;
 use crate::yaml::{Entry, Kind, Node, Scalar};
 
@@ -82,7 +82,7 @@ pub fn moved(
         return (!is_json).then(|| Fix { span, text: format!("{section}: {{{key}: {}}}", flow(value)) });
     };
     let insertion = field(texts, &there.value, order, key, value).filter(|_| there.value.get(key).is_none())?;
-    let line = text[..entry.key_span.start].rfind('\n').map_or(0, |at| at + 1);
+    let line = line_start(text, entry.key_span.start);
     let end = own.end + text[own.end..].find('\n')? + 1;
     let is_alone = text[line..entry.key_span.start].trim().is_empty() && text[own.end..end].trim().is_empty();
     if !is_alone || insertion.span.source != own.source {
@@ -189,7 +189,7 @@ pub fn combined(text: &str, mut edits: Vec<Fix>) -> Option<Fix> {
 /// The indentation of the line that contains a place. The hyphens of lists count as spaces. None if other text precedes the
 /// place in its line.
 pub fn indent(text: &str, at: usize) -> Option<String> {
-    let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
+    let start = line_start(text, at);
     let before = &text[start..at];
     before.chars().all(|c| c == ' ' || c == '-').then(|| " ".repeat(before.len()))
 }
@@ -236,7 +236,7 @@ pub fn lines(texts: &dyn Texts, key: Span, block: Span, lines: &[String]) -> Opt
         return Some(Fix { span: block, text: format!("{{{}}}", lines.join(", ")) });
     }
     // The span of a block list may start after the hyphen of its first item. The hyphen is replaced too.
-    let line = text[..block.start].rfind('\n').map_or(0, |at| at + 1);
+    let line = line_start(text, block.start);
     let start = text[line..block.start].find('-').map_or(block.start, |at| line + at);
     let block = Span { start, ..block };
     let (above, own) = (indent(text, key.start)?, indent(text, block.start)?);
