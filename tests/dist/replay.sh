@@ -16,6 +16,8 @@ nix --store "$flake/store" --extra-experimental-features 'nix-command flakes' fl
 chmod -R u+w "$flake" && rm -rf "$flake"
 echo "ok: the flake has the version and the homepage of Cargo.toml, and flake.lock has its inputs"
 
+# The user of the replay cannot add a target to root's Rust.
+[[ -d $(rustc --print target-libdir --target wasm32-wasip1) ]] || rustup target add wasm32-wasip1
 # Compiles the dependencies, which the replay then uses again.
 shipped >/dev/null
 HELM=$(helm4) ORAS=$(oras) REGISTRY=$(registry) KREW=$(krew) MISE=$(mise)
