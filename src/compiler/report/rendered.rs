@@ -48,6 +48,9 @@ pub(crate) fn api_groups(objects: &[JobObject]) -> impl Iterator<Item = &str> {
     objects.iter().filter_map(|object| Some(object.value["apiVersion"].as_str()?.split_once('/')?.0))
 }
 
+/// The annotation of a rendered object that contains the spec of the job, as JSON.
+const SPEC: &str = "khorovod.dev/spec";
+
 /// The kinds of objects that a cluster creates from rendered objects, with the labels of the rendered objects.
 const DERIVED: &[&str] = &["Endpoints", "EndpointSlice"];
 
@@ -228,11 +231,27 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
             ),
             false => NOTE_ON_EARLIER_RUN.to_owned(),
         });
+        if change.because.is_empty() {
+            change.because = differences_of_specs(old, new);
+        }
         change.ensure_reason();
     } else {
         change.set_effect();
     }
     change
+}
+
+/// The differences between the specs that the old and the new objects contain. They explain a new run whose objects differ only in the
+/// name of the run, because a field such as `runTag` changes nothing else. Empty if the objects do not contain their spec.
+fn differences_of_specs(old: &[&JobObject], new: &[&JobObject]) -> Vec<Difference> {
+    let spec = |objects: &[&JobObject]| {
+        let text = objects.iter().find_map(|object| object.value["metadata"]["annotations"][SPEC].as_str())?;
+        serde_json::from_str::<Json>(text).ok().map(|mut document| document["spec"].take())
+    };
+    match (spec(old), spec(new)) {
+        (Some(old), Some(new)) => Compare::values(false, &old, &new),
+        _ => Vec::new(),
+    }
 }
 
 /// The consequence of one difference. `new` is the new object.
@@ -305,6 +324,20 @@ mod tests {
         assert_eq!(change.because.len(), 1);
         assert_eq!(change.because[0].path, "StatefulSet j-<run>-worker: spec.template.spec.containers.worker.image");
         assert_eq!(change.because[0].new.as_deref(), Some("a:2"));
+    }
+
+    #[test]
+    fn a_new_run_with_equal_objects_is_explained_by_the_specs() {
+        let with_spec = |run: &str, spec: &str| {
+            let current = format!(
+                "kind: ConfigMap\nmetadata:\n  name: j-current\n  labels: {{khorovod.dev/job: j}}\n  annotations:\n    khorovod.dev/spec: '{spec}'\n---\n"
+            );
+            current + &objects(run, "a:1", "1Ti", "fast")
+        };
+        let old = with_spec("bcdfgh", r#"{"spec":{"image":"a:1"}}"#);
+        let change = change_between(&old, &with_spec("zzzzzz", r#"{"spec":{"image":"a:1","runTag":"2"}}"#));
+        assert_eq!(change.because.len(), 1);
+        assert_eq!((change.because[0].path.as_str(), change.because[0].new.as_deref()), ("runTag", Some("2")));
     }
 
     #[test]

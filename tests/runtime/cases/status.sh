@@ -175,6 +175,7 @@ case_status_as_metrics() {
   sleep 8
   inside_pod 0 curl -s http://127.0.0.1:9401/metrics >"$work/metrics.log"
   logged metrics "khorovod_phase{training_job=\"mnist\",run=\"$run\",phase=\"training\"} 1" \
+    "khorovod_has_progress{training_job=\"mnist\",run=\"$run\"} 1" \
     "khorovod_phase{training_job=\"mnist\",run=\"$run\",phase=\"waiting\"} 0" \
     "khorovod_step{training_job=\"mnist\",run=\"$run\"} 3" "khorovod_steps{training_job=\"mnist\",run=\"$run\"} 40" \
     "# TYPE khorovod_trained_seconds_total counter"

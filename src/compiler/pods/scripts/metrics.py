@@ -1,4 +1,6 @@
-"""metrics.py PORT JOB RUN: serves the status of the run, which status.sh writes, as metrics for Prometheus."""
+"""metrics.py PORT JOB RUN [1]: serves the status of the run, which status.sh writes, as metrics for Prometheus.
+
+The last argument means that the job has a source of progress."""
 import http.server
 import json
 import socket
@@ -6,6 +8,7 @@ import sys
 import time
 
 PORT, JOB, RUN = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+HAS_PROGRESS = int(sys.argv[4:] == ["1"])
 PHASES = ["waiting", "preparing", "training", "saving", "uploading", "ended"]
 # Name, field of the status, type, and help.
 METRICS = [
@@ -27,6 +30,9 @@ def metrics(status):
     yield "# TYPE khorovod_phase gauge"
     for phase in PHASES:
         yield f'khorovod_phase{{{labels},phase="{phase}"}} {int(status.get("phase") == phase)}'
+    yield "# HELP khorovod_has_progress Whether the job has a source of progress."
+    yield "# TYPE khorovod_has_progress gauge"
+    yield f"khorovod_has_progress{{{labels}}} {HAS_PROGRESS}"
     for name, field, kind, text in METRICS:
         if isinstance(status.get(field), int):
             yield f"# HELP khorovod_{name} {text}"

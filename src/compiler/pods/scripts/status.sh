@@ -56,7 +56,7 @@ start_status() {
   writer=$!
   disown "$writer"
   if [[ -n ${status_port:-} ]]; then
-    python3 "$scripts/metrics.py" "$status_port" "$job" "$run" &
+    python3 "$scripts/metrics.py" "$status_port" "$job" "$run" "${progress_pattern+1}${progress_file+1}" &
     server=$!
     disown "$server"
   fi
