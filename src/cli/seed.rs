@@ -132,14 +132,21 @@ fn in_ci() -> bool {
     std::env::var(environment::CI).is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
 }
 
+/// The seed in `examples/ssh.seed`.
+const PUBLIC_SEED: &str = "6b686f726f766f64206578616d706c6520736565642c206e6f20736563726574";
+
 /// The notice about a seed file that other users can read. This is not an error: a pipeline may mount a Secret like that.
 fn exposed(file: Option<&Path>) -> Option<String> {
     let path = file?;
     let meta = fs::metadata(path).ok()?;
-    (meta.is_file() && mode::others_can_read(&meta)).then(|| {
-        let name = path.display();
-        format!("other users can read the ssh seed {name}, from which every key derives; run: chmod 600 {name}")
-    })
+    if !meta.is_file() || !mode::others_can_read(&meta) {
+        return None;
+    }
+    let name = path.display();
+    if fs::read_to_string(path).is_ok_and(|text| text.trim() == PUBLIC_SEED) {
+        return Some(format!("{name} is public, so the keys are too: use it only to try khorovod"));
+    }
+    Some(format!("other users can read the ssh seed {name}, from which every key derives; run: chmod 600 {name}"))
 }
 
 /// Creates the seed file with its whole content, readable only by its owner. Never replaces a file.
@@ -182,5 +189,7 @@ mod tests {
         assert_eq!(exposed(Some(&path)), None);
         mode::set(&path, 0o644).unwrap();
         assert!(exposed(Some(&path)).is_some_and(|note| note.contains("chmod 600")));
+        fs::write(&path, include_str!("../../examples/ssh.seed")).unwrap();
+        assert!(exposed(Some(&path)).is_some_and(|note| note.contains("is public")));
     }
 }

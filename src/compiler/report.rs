@@ -20,7 +20,7 @@ pub(crate) use change::between;
 pub use change::{Change, Difference, Effect};
 pub use commands::KINDS;
 pub(crate) use commands::delete_job;
-pub(crate) use rendered::{against_rendered, api_groups, job_objects};
+pub(crate) use rendered::{against_rendered, api_groups, explain_by_fields, job_objects, stored_specs};
 
 /// The parts of a report that depend on the target. Each target returns them from its `describe`.
 #[derive(Debug, Default)]

@@ -202,6 +202,32 @@ fn going_back_to_an_earlier_text_is_described() {
     assert!(!first.contains("has run before"), "{first}");
 }
 
+/// Rendered objects contain their spec, so a new run is explained by fields of the spec.
+#[test]
+fn fields_explain_a_new_run_against_rendered_objects() {
+    let place = place();
+    let at = |name: &str| place.path().join(name);
+    fs::write(at("job.yaml"), JOB).unwrap();
+    let objects = run(khorovod(place.path()).args(["render", "--no-keys", "job.yaml"])).1;
+    fs::write(at("old.yaml"), &objects).unwrap();
+    let plan = |old: &str, set: &str| {
+        run(khorovod(place.path()).args(["plan", "--no-keys", "--against", old, "--set", set, "job.yaml"])).1
+    };
+    let tagged = plan("old.yaml", r#"runTag="2""#);
+    assert!(tagged.contains("because\n    runTag: set to 2\n  note"), "{tagged}");
+    let larger = plan("old.yaml", "workers.replicas=9");
+    assert!(larger.contains("workers.replicas: ") && !larger.contains("job.sh"), "{larger}");
+    // Another version of khorovod gave the run another name.
+    let name = objects.split_once("khorovod.dev/run: ").unwrap().1.lines().next().unwrap();
+    fs::write(at("older.yaml"), objects.replace(name, "zzzzzz")).unwrap();
+    let newer = plan("older.yaml", "workers.replicas=9");
+    assert!(newer.contains("workers.replicas: ") && newer.contains("the version of khorovod: changed"), "{newer}");
+    // Without their spec, the objects themselves differ.
+    let lines: Vec<&str> = objects.lines().filter(|line| !line.contains("khorovod.dev/spec")).collect();
+    fs::write(at("without.yaml"), lines.join("\n")).unwrap();
+    assert!(plan("without.yaml", "workers.replicas=9").contains("job.sh"));
+}
+
 #[test]
 fn plan_prints_a_picture_of_a_job_but_not_of_a_change() {
     let place = place();

@@ -78,8 +78,8 @@ pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Ch
         return Ok(report::between(&[], &plans_of(new, inputs)?));
     }
     let earlier = report::job_objects(&old.text);
+    let unchanged = Inputs { overlays: Vec::new(), sets: Vec::new(), namespace: None, ..inputs.clone() };
     if earlier.is_empty() {
-        let unchanged = Inputs { overlays: Vec::new(), sets: Vec::new(), namespace: None, ..inputs.clone() };
         let moved = Inputs { namespace: inputs.namespace.clone(), ..unchanged.clone() };
         let old = plans(old, &unchanged)?.0.into_iter().zip(plans(old, &moved)?.0);
         let old = old.map(|(named, moved)| if named.0.spec.namespace.is_some() { named } else { moved });
@@ -95,7 +95,13 @@ pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Ch
         return Ok(changes);
     }
     let rendered = render(new, inputs)?;
-    Ok(report::against_rendered(&earlier, &report::job_objects(&rendered.text)))
+    let mut changes = report::against_rendered(&earlier, &report::job_objects(&rendered.text));
+    let specs = Text { name: old.name.clone(), text: report::stored_specs(&earlier) };
+    // If this version refuses the old spec, the differences of the objects are the reasons.
+    if let Ok(old) = plans_of(&specs, &unchanged) {
+        report::explain_by_fields(&mut changes, &earlier, &old, &plans_of(new, inputs)?);
+    }
+    Ok(changes)
 }
 
 /// Whether a text consists of rendered objects instead of a spec. [`changes`] accepts both as the earlier version.

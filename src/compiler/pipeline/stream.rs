@@ -54,6 +54,20 @@ codes! {
     /// `spec.ssh.secretName` its name contains the name of the run, which changes with the spec. Create a Secret once with
     /// `khorovod keygen NAME | kubectl apply -f -`, and set `spec.ssh.secretName` to its name.
     Note LEFT_OUT_KEYS = "left-out-keys";
+
+    /// The Helm release will contain private ssh keys
+    ///
+    /// Helm stores all objects that it installs in a Secret of the release, one per revision. With a seed, and without
+    /// `spec.ssh.secretName`, one of these objects is the Secret with the private keys of the job, so a user who may read
+    /// releases can read the keys. Create a Secret once with `khorovod keygen NAME | kubectl apply -f -`, and set
+    /// `spec.ssh.secretName` to its name.
+    Note KEYS_IN_RELEASE = "keys-in-release";
+}
+
+/// Whether the objects of a job contain a Secret with keys that derive from the seed.
+fn needs_our_keys(spec: &Spec) -> bool {
+    let has_other_keys = spec.target.ssh_keys != SshKeys::Ours || spec.ssh.secret.is_some();
+    !has_other_keys && (!spec.launcher.kind.has_agents() || spec.has_downloads())
 }
 
 /// A job of the stream.
@@ -312,8 +326,7 @@ impl<'a> Stream<'a> {
 
     /// Reports a job that needs ssh keys if there is no seed, or if its Secret is left out.
     pub fn check_keys(&mut self, job: &Job) {
-        let has_other_keys = job.spec.target.ssh_keys != SshKeys::Ours || job.spec.ssh.secret.is_some();
-        if job.spec.launcher.kind.has_agents() && !job.spec.has_downloads() || has_other_keys {
+        if !needs_our_keys(&job.spec) {
             return;
         }
         if matches!(self.inputs.keys, Keys::Missing) {
@@ -331,6 +344,20 @@ impl<'a> Stream<'a> {
                 problem.hint("set `spec.ssh.secretName` to the name of a Secret that `khorovod keygen` has created"),
             );
         }
+    }
+
+    /// Notes that the objects of a job contain its private keys, for output that is stored where others may read it.
+    pub fn note_stored_keys(&mut self, job: &Job) {
+        if !matches!(self.inputs.keys, Keys::Seed(_)) || !needs_our_keys(&job.spec) {
+            return;
+        }
+        let problem = Problem::new(
+            &KEYS_IN_RELEASE,
+            job.name,
+            "if Helm installs this job, its release contains the private ssh keys",
+        );
+        self.problems
+            .push(problem.hint("set `spec.ssh.secretName` to the name of a Secret that `khorovod keygen` has created"));
     }
 
     /// Reports patches that do not fit the objects of a job.

@@ -70,7 +70,7 @@ pub struct Difference {
 pub(crate) fn between(old: &[Plan], new: &[Plan]) -> Vec<Change> {
     let same = |a: &Plan, b: &Plan| a.spec.name == b.spec.name && a.spec.namespace == b.spec.namespace;
     let kept = new.iter().map(|plan| match old.iter().find(|other| same(other, plan)) {
-        Some(before) => change(before, plan),
+        Some(before) => between_plans(before, plan),
         None => without_differences(plan, Effect::New),
     });
     let gone = old.iter().filter(|plan| !new.iter().any(|other| same(other, plan)));
@@ -147,7 +147,7 @@ impl Change {
 }
 
 /// Compares the fields of two plans of the same job.
-fn change(old: &Plan, new: &Plan) -> Change {
+pub(super) fn between_plans(old: &Plan, new: &Plan) -> Change {
     let (before, after) = (fields(&old.spec), fields(&new.spec));
     let mut change = without_differences(new, Effect::Nothing);
     let restarts = old.run != new.run;

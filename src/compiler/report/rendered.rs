@@ -6,10 +6,11 @@
 
 use serde_json::{Value as Json, json};
 
-use super::change::{Change, Difference, Effect, NOTE_ON_EARLIER_RUN, refusal};
+use super::change::{Change, Difference, Effect, NOTE_ON_EARLIER_RUN, between_plans, refusal};
 use super::commands;
 use super::compare::Compare;
 use crate::job::quantity::Quantity;
+use crate::plan::Plan;
 use crate::problem::Span;
 use crate::yaml;
 
@@ -41,6 +42,39 @@ pub(crate) fn job_objects(text: &str) -> Vec<JobObject> {
         _ => vec![document],
     });
     objects.filter_map(|object| recognise(&object)).collect()
+}
+
+/// The specs that the objects contain, as a stream of documents. Objects of a job whose spec was left out contain none.
+pub(crate) fn stored_specs(objects: &[JobObject]) -> String {
+    let specs = objects.iter().filter_map(|object| object.value["metadata"]["annotations"][SPEC].as_str());
+    specs.map(|spec| format!("---\n{spec}\n")).collect()
+}
+
+/// Replaces the reasons for a new run by fields of the specs, if the old objects contain their spec. Fields are shorter to read than
+/// the objects that follow from them. `old` has the plans of the specs that `objects` contain.
+pub(crate) fn explain_by_fields(changes: &mut [Change], objects: &[JobObject], old: &[Plan], new: &[Plan]) {
+    for change in changes.iter_mut().filter(|change| change.effect == Effect::Restarts) {
+        let (Some(before), Some(after)) = (only_plan(old, change), only_plan(new, change)) else { continue };
+        let fields = between_plans(before, after);
+        if fields.effect != Effect::Restarts {
+            continue;
+        }
+        let is_same_version =
+            objects.iter().any(|object| object.job == change.job && object.run == before.run.as_str());
+        change.because = fields.because;
+        if !is_same_version {
+            change.because.push(Difference { path: "the version of khorovod".to_owned(), old: None, new: None });
+        }
+    }
+}
+
+/// The plan of the job of a change, if no other plan may be meant.
+fn only_plan<'a>(plans: &'a [Plan], change: &Change) -> Option<&'a Plan> {
+    let is_of = |plan: &&Plan| {
+        plan.spec.name == change.job && (plan.spec.namespace.is_none() || plan.spec.namespace == change.namespace)
+    };
+    let mut found = plans.iter().filter(is_of);
+    found.next().filter(|_| found.next().is_none())
 }
 
 /// The API groups of the objects. They identify the target that a run was rendered for.
@@ -231,27 +265,11 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
             ),
             false => NOTE_ON_EARLIER_RUN.to_owned(),
         });
-        if change.because.is_empty() {
-            change.because = differences_of_specs(old, new);
-        }
         change.ensure_reason();
     } else {
         change.set_effect();
     }
     change
-}
-
-/// The differences between the specs that the old and the new objects contain. They explain a new run whose objects differ only in the
-/// name of the run, because a field such as `runTag` changes nothing else. Empty if the objects do not contain their spec.
-fn differences_of_specs(old: &[&JobObject], new: &[&JobObject]) -> Vec<Difference> {
-    let spec = |objects: &[&JobObject]| {
-        let text = objects.iter().find_map(|object| object.value["metadata"]["annotations"][SPEC].as_str())?;
-        serde_json::from_str::<Json>(text).ok().map(|mut document| document["spec"].take())
-    };
-    match (spec(old), spec(new)) {
-        (Some(old), Some(new)) => Compare::values(false, &old, &new),
-        _ => Vec::new(),
-    }
 }
 
 /// The consequence of one difference. `new` is the new object.
@@ -324,20 +342,6 @@ mod tests {
         assert_eq!(change.because.len(), 1);
         assert_eq!(change.because[0].path, "StatefulSet j-<run>-worker: spec.template.spec.containers.worker.image");
         assert_eq!(change.because[0].new.as_deref(), Some("a:2"));
-    }
-
-    #[test]
-    fn a_new_run_with_equal_objects_is_explained_by_the_specs() {
-        let with_spec = |run: &str, spec: &str| {
-            let current = format!(
-                "kind: ConfigMap\nmetadata:\n  name: j-current\n  labels: {{khorovod.dev/job: j}}\n  annotations:\n    khorovod.dev/spec: '{spec}'\n---\n"
-            );
-            current + &objects(run, "a:1", "1Ti", "fast")
-        };
-        let old = with_spec("bcdfgh", r#"{"spec":{"image":"a:1"}}"#);
-        let change = change_between(&old, &with_spec("zzzzzz", r#"{"spec":{"image":"a:1","runTag":"2"}}"#));
-        assert_eq!(change.because.len(), 1);
-        assert_eq!((change.because[0].path.as_str(), change.because[0].new.as_deref()), ("runTag", Some("2")));
     }
 
     #[test]

@@ -46,10 +46,10 @@ impl std::error::Error for NotAKubeVersion {}
 impl FromStr for KubeVersion {
     type Err = NotAKubeVersion;
 
-    /// Takes `1.34`, `v1.34` and what clusters print, such as `v1.34.3-eks-1`.
+    /// Takes `1.34`, `v1.34` and what clusters print, such as `v1.34.3-eks-1` and `1.34+`.
     fn from_str(text: &str) -> Result<Self, NotAKubeVersion> {
         let mut parts = text.strip_prefix('v').unwrap_or(text).splitn(3, '.');
-        match (parts.next(), parts.next().map(str::parse)) {
+        match (parts.next(), parts.next().map(|minor| minor.strip_suffix('+').unwrap_or(minor).parse())) {
             (Some("1"), Some(Ok(minor))) => Ok(Self { minor }),
             _ => Err(NotAKubeVersion),
         }
@@ -62,10 +62,10 @@ mod tests {
 
     #[test]
     fn reads_versions_as_people_and_clusters_write_them() {
-        for (text, minor) in [("1.34", 34), ("v1.31", 31), ("v1.33.2-eks-1a", 33)] {
+        for (text, minor) in [("1.34", 34), ("v1.31", 31), ("v1.33.2-eks-1a", 33), ("1.29+", 29)] {
             assert_eq!(text.parse(), Ok(KubeVersion { minor }));
         }
-        for text in ["", "1", "2.0", "1.x", "latest"] {
+        for text in ["", "1", "2.0", "1.x", "1.+", "latest"] {
             assert!(text.parse::<KubeVersion>().is_err(), "{text}");
         }
     }
