@@ -11,7 +11,7 @@ Each command of tests/migration/NAME.txt has a row in the table "What you typed"
 docs/threat-model.md lists the permissions of the pods' token, as the examples are rendered.
 The Role in docs/teams.md lets users create each kind of object that an example renders.
 docs/supply-chain.md has a reason for each direct dependency, and only for those.
-Each page of docs/ has the sections that its kind needs: KINDS.
+Each page of docs/ has the sections that its kind needs (KINDS), and is in docs/SUMMARY.md and docs/index.md.
 The address of the project is in Cargo.toml only.
 """
 
@@ -84,7 +84,7 @@ def missing_sections(page, text):
     """The sections that a page of docs/ lacks, and exceptions that it no longer needs."""
     kinds = [kind for kind, names in KINDS.items() if page in names.split()]
     if len(kinds) != 1:
-        yield f"{len(kinds)} kinds in KINDS of tests/docs.py, not one"
+        yield "is in no kind of KINDS in tests/docs.py: add its name" if not kinds else f"is in {len(kinds)} kinds of KINDS in tests/docs.py"
         return
     languages = {language for _, language in FENCE.findall(text)}
     has = {
@@ -225,6 +225,9 @@ def main():
     guides = {page.stem: page for page in sorted(ROOT.glob("docs/*.md")) if page.stem != "SUMMARY"}
     wrong += [f"docs/{name}.md: {why}" for name, page in guides.items() for why in missing_sections(name, page.read_text())]
     wrong += stale_kinds(set(guides))
+    for listing in ("docs/SUMMARY.md", "docs/index.md"):
+        listed = {target for _, target, _ in links(ROOT / listing)} | {ROOT / "docs/index.md"}
+        wrong += [f"docs/{name}.md is not in {listing}" for name, page in guides.items() if page not in listed]
     wrong += [f"{file} repeats the address of Cargo.toml" for file in copies()]
     marked = sum(len(BLOCK.findall(page.read_text())) for page in pages)
     if (ROOT / "README.md").read_text().count("<!-- ex") < 2 or not marked:

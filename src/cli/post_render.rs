@@ -21,7 +21,8 @@ use super::{Failure, Outcome, environment, exit_code, input};
 #[command(after_help = "With Helm 3:\n  \
     helm install mnist ./chart \\\n    \
     --post-renderer khorovod --post-renderer-args post-render\n\
-    With Helm 4, first install the plugin plugin/helm4-post-renderer:\n  \
+    With Helm 4, first install the plugin khorovod-post-render, a single file that\n\
+    the page *With Helm* of the documentation contains:\n  \
     helm install mnist ./chart --post-renderer khorovod-post-render\n\
     To pass an option, add `--post-renderer-args`, for example\n\
     `--post-renderer-args --strict`.\n\n\

@@ -98,7 +98,7 @@ def unmarked(page):
     stages = re.findall(r"^(\w+)\(\)", (ROOT / "tests/run.sh").read_text(), re.M)
     for block in blocks(page):
         if not block.mark:
-            yield f"line {block.line}: a shell block without `<!-- run … -->` or `<!-- not run: REASON -->`"
+            yield f"line {block.line}: a shell block without `<!-- run … -->` or `<!-- not run: REASON -->` (a reason has at least eleven characters)"
         elif block.mark["by"] and block.mark["by"] not in stages:
             yield f"line {block.line}: there is no stage {block.mark['by']} in tests/run.sh"
         elif block.mark["holds"] and not (ROOT / f"tests/blocks/holds/{block.mark['holds']}.sh").exists():
