@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs a job of thousands of workers on a real API server, with nodes and pods that kwok simulates, and a real launcher:
+# Runs a job of thousands of workers on a real API server, with nodes and pods that kwok simulates, and a real launcher, which finds all
+# workers, trains and releases them:
 # bench/scale.sh [WORKERS] >bench/scale.md
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
