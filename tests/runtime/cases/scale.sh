@@ -89,3 +89,39 @@ case_waits_for_256() {
   delete_job
   expect 143
 }
+
+# While ranks run, one process asks many workers whether they still give the answer that they gave last.
+case_finds_changed_workers() {
+  local last="openmpi-4.1.6 10.0.0.7 node-3 0a1b2c3d-1700000000" greetings index
+  greetings=(
+    "SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3 khorovod w-0 $last"
+    "SSH-2.0-OpenSSH_8.2 khorovod - $last" # on the host network
+    "SSH-2.0-OpenSSH_9.2p1 khorovod w-2 $last leaving"
+    "SSH-2.0-OpenSSH_9.2p1 khorovod w-3 ${last%0}9" # started again
+    "SSH-2.0-OpenSSH_9.2p1 khorovod w-3 $last"      # another worker
+    "SSH-2.0-OpenSSH_9.2p1 of somebody else, which has a longer name than other versions have" ""
+  )
+  ip link set lo up
+  # As sshd does, it keeps the connections open.
+  python3 - "${greetings[@]}" <<'E2' &
+import socket, sys, threading
+def serve(server, text):
+    kept = []
+    while True:
+        kept.append(server.accept()[0])
+        kept[-1].sendall(text.encode() + b"\r\n")
+for index, text in enumerate(sys.argv[1:]):
+    threading.Thread(target=serve, args=(socket.create_server((f"127.9.0.{index + 1}", 2222)), text)).start()
+E2
+  until [[ $(ss -Hltn 'sport = 2222' | wc -l) == "${#greetings[@]}" ]]; do sleep 0.1; done
+  # are_same INDEX...: asks these workers.
+  are_same() {
+    local index words=()
+    for index; do words+=("127.9.0.$((index + 1))" "w-$index" "$last"); done
+    timeout 2 /bin/bash src/compiler/pods/scripts/probe.sh 2222 same "${words[@]}"
+  }
+  are_same 0 && are_same 1 && are_same 0 1 0 1 1 0 || fail "an unchanged worker counts as changed"
+  for index in 2 3 4 5 6 7; do
+    ! are_same 0 "$index" 1 || fail "worker $index counts as unchanged"
+  done
+}

@@ -35,13 +35,24 @@ count() {
 
 # limit NAME DEFAULT: prints a limit, which may change while the job runs.
 limit() {
-  local value=''
-  { read -r value <"/etc/khorovod/current/$1"; } 2>/dev/null || true
-  printf '%s' "${value:-$2}"
+  local value
+  read_limit "$@"
+  printf '%s' "$value"
+}
+
+# read_limit NAME DEFAULT: sets `value` of the caller to a limit, and starts no process.
+read_limit() {
+  value=''
+  { read -r value <"/etc/khorovod/current/$1"; } 2>/dev/null
+  value=${value:-$2}
 }
 
 # Whether another run is current. The kubelet updates the file within two minutes of its ConfigMap.
-is_superseded() { [[ $(limit run "$run") != "$run" ]]; }
+is_superseded() {
+  local value
+  read_limit run "$run"
+  [[ $value != "$run" ]]
+}
 
 # end_on COMMAND SIGNAL...: sets a trap that ends the script. If a signal arrives while bash 5.2 reads a `$(`, bash reads the command as a
 # part of it, and refuses a command without the `)`. In all other cases the command exits before bash reads the second line.

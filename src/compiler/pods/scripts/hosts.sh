@@ -86,13 +86,34 @@ write_hostfile() {
   done >"$generated/tree"
 }
 
-# probe_hosts [in-turn]: prints a line of probe.sh for each target of standard input that answers, after at most `probe_timeout`
-# seconds for a group of targets. Probes 128 at a time, or, with `in-turn`, 256 in one process.
+# probe_hosts: prints a line of probe.sh for each target of standard input that answers, after at most `probe_timeout` seconds for 16
+# targets. Probes 128 at a time.
 probe_timeout=3
-probe_hosts() {
-  local group=16
-  ((!$#)) || group=256
-  xargs -r -n "$group" -P 8 timeout -k 1 "$probe_timeout" /bin/bash "$scripts/probe.sh" "$port" "$domain" "$@"
+probe_hosts() { xargs -r -n 16 -P 8 timeout -k 1 "$probe_timeout" /bin/bash "$scripts/probe.sh" "$port" "$domain"; }
+
+# find_unsure HOST...: sets `unsure` to the hosts that do not give the answer that they gave last, and to those in `missing_since`. Probes
+# 256 hosts in one process. If one of them gives another answer, all 256 are unsure.
+find_unsure() {
+  local host from
+  local -a asked=() probes=() is_same=()
+  unsure=()
+  for host; do
+    if [[ -n ${missing_since[$host]:-} || -z ${greetings[$host]:-} || -z ${addresses[$host]:-} ]]; then
+      unsure+=("$host")
+    else
+      asked+=("$host") probes+=("${addresses[$host]}" "${host%%.*}" "${greetings[$host]}")
+    fi
+  done
+  while read -r from; do is_same[from]=1; done < <(
+    for ((from = 0; from * 256 < ${#asked[@]}; from++)); do
+      { timeout -k 1 "$probe_timeout" /bin/bash "$scripts/probe.sh" "$port" same "${probes[@]:from * 768:768}" && echo "$from"; } &
+      ((from % 8 < 7)) || wait
+    done
+    wait
+  )
+  for ((from = 0; from * 256 < ${#asked[@]}; from++)); do
+    [[ -n ${is_same[from]:-} ]] || unsure+=("${asked[@]:from * 256:256}")
+  done
 }
 
 # Makes a host name fully qualified, so that the resolver does not try each search domain.
@@ -105,25 +126,19 @@ domain=$(
 # find_missing HOST...: fills `missing` with the hosts that do not answer, and for the others `answers` with their MPI,
 # `addresses`, `nodes`, `domains`, `instances` (which change if the pod or its container starts again) and `leaving`. With `by_address`
 # it uses known addresses instead of names. It also uses the addresses in `listed`, and does not probe hosts in `no_address`. `in_turn`
-# is for calls in which all hosts should answer: it first probes the hosts that are not in `missing_since` one after the other, which
-# takes a tenth of the processor time.
-declare -A answers=() addresses=() nodes=() domains=() instances=() leaving=() no_address=() listed=()
-by_address='' in_turn=''
+# is for calls in which all hosts should answer as before: find_unsure first looks for those that do not, which takes a tenth of the
+# processor time.
+declare -A answers=() greetings=() addresses=() nodes=() domains=() instances=() leaving=() no_address=() listed=()
+by_address='' in_turn='' unsure=()
 find_missing() {
   local host address
-  for host; do unset "answers[$host]" "leaving[$host]"; done
-  if [[ -n $in_turn ]]; then
-    read_answers < <(
-      for host; do
-        [[ -n ${missing_since[$host]:-} || -z ${addresses[$host]:-} ]] || echo "$host=${addresses[$host]}"
-      done | probe_hosts in-turn
-    )
-    list_missing "$@"
-    ((${#missing[@]})) || return 0
-  fi
+  unsure=("$@") missing=()
+  [[ -z $in_turn ]] || find_unsure "$@"
+  ((${#unsure[@]})) || return 0
+  for host in "${unsure[@]}"; do unset "answers[$host]" "greetings[$host]" "leaving[$host]"; done
   read_answers < <(
-    for host; do
-      [[ -z ${answers[$host]:-}${no_address[$host]:-} ]] || continue
+    for host in "${unsure[@]}"; do
+      [[ -z ${no_address[$host]:-} ]] || continue
       if [[ -n $by_address && -n ${addresses[$host]:-} ]]; then
         echo "$host=${addresses[$host]}"
       elif [[ -n ${listed[$host]:-} ]]; then
@@ -134,21 +149,16 @@ find_missing() {
       fi
     done | probe_hosts
   )
-  list_missing "$@"
+  for host in "${unsure[@]}"; do [[ -n ${answers[$host]:-} ]] || missing+=("$host"); done
 }
 
 read_answers() {
   local host mpi address node instance state
   while read -r host mpi address node instance state; do
+    greetings[$host]="$mpi $address $node $instance${state:+ $state}"
     [[ $node != *=* ]] || domains[$host]=${node#*=} node=${node%%=*}
     answers[$host]=$mpi nodes[$host]=${node:--} instances[$host]=$instance
     [[ ${address:--} == - ]] || addresses[$host]=$address
     [[ -z $state ]] || leaving[$host]=1
   done
-}
-
-list_missing() {
-  local host
-  missing=()
-  for host; do [[ -n ${answers[$host]:-} ]] || missing+=("$host"); done
 }
