@@ -317,13 +317,26 @@ class Job:
 
     def probe(self, variant, number):
         """Probes all workers ten times, as the launcher does while it waits, or, with "probe-in-turn", while ranks run."""
-        targets = [f"{name}.{self.service}={address(i)}" for i, name in enumerate(self.names)]
-        mode, group = (["in-turn"], 256) if variant == "probe-in-turn" else ([], 16)
-        before, answers = resource.getrusage(resource.RUSAGE_CHILDREN), 0
-        for _ in range(10):
-            for first in range(0, WORKERS, group):
-                command = ["/bin/bash", f"{HERE}/../../src/compiler/pods/scripts/probe.sh", self.port, "", *mode, *targets[first:first + group]]
-                answers += len(subprocess.run(command, text=True, capture_output=True, check=True).stdout.splitlines())
+        command = ["/bin/bash", f"{HERE}/../../src/compiler/pods/scripts/probe.sh", self.port]
+        targets, answers = [f"{name}.{self.service}={address(i)}" for i, name in enumerate(self.names)], 0
+
+        def ask(words, size):
+            groups = [words[first:first + size] for first in range(0, len(words), size)]
+            return [subprocess.run([*command, *group], text=True, capture_output=True) for group in groups]
+
+        def lines():
+            return [line.split(" ", 1) for done in ask(targets, 16) for line in done.stdout.splitlines()]
+        command.append("")
+        last = dict(lines())
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if variant == "probe-in-turn":
+            command[-1] = "same"
+            words = [w for i, n in enumerate(self.names) for w in (address(i), n, last[f"{n}.{self.service}"])]
+            for _ in range(10):
+                answers += sum(256 for done in ask(words, 768) if done.returncode == 0)
+        else:
+            for _ in range(10):
+                answers += len(lines())
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         # On a busy machine, a few workers may not answer.
         if answers < 9 * WORKERS:
