@@ -431,8 +431,60 @@ fn a_trap_that_ends_a_script_runs_at_any_time() {
     let output = Command::new("bash").args(["-c", &script]).output().unwrap();
     let printed = [output.stdout, output.stderr].concat();
     assert_eq!((output.status.code(), String::from_utf8_lossy(&printed).as_ref()), (Some(143), ""));
-    for name in ["launcher.sh", "agent.sh", "worker.sh"] {
+    for name in ["launcher.sh", "agent.sh", "worker.sh", "order.sh", "srun"] {
         assert!(all[name].contains("\nend_on "), "{name}");
+    }
+}
+
+/// The traps of SIGUSR1 and SIGUSR2 return to the launcher, which ends if it is about to read a `$(`. So it uses none while ranks run:
+/// bash would trace its commands with `++`, as it does with those of the trap. The training sends SIGUSR1, and the trap makes the launcher
+/// check its limits again.
+#[test]
+fn a_launcher_expands_no_command_substitution_while_ranks_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path().display().to_string();
+    let files: Vec<_> = files(&plans()[0])
+        .into_iter()
+        .map(|file| File {
+            text: file
+                .text
+                .replace("/etc/khorovod/scripts", &here)
+                .replace("/etc/khorovod/current", &here)
+                .replace("/horovod/generated", &here)
+                .into(),
+            ..file
+        })
+        .collect();
+    write(&files, folder.path());
+    for (name, value) in [("run", "bcdfgh"), ("deadline", "1000")] {
+        fs::write(folder.path().join(name), value).unwrap();
+    }
+    let script = r#". "$0/common.sh"; . "$0/attempt.sh"
+        finish() { echo "finish $*"; exit 1; }
+        began=$EPOCHSECONDS pause_length=0.1 checks=0
+        trap 'SECONDS=$((SECONDS + 10)); ((++checks))' USR1
+        launch=(/bin/bash -c 'for turn in {1..5}; do sleep 0.2; kill -USR1 "$PPID"; done; sleep 0.3')
+        start_uploads() { set -x; }
+        wake_attempt() { set +x; }
+        attempt && echo "trained after $checks checks""#;
+    let output = Command::new("bash").args(["-c", script, &here]).output().unwrap();
+    let (printed, traced) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(printed, "trained after 5 checks\n", "{traced}");
+    assert!(traced.contains("+ check_limits"), "{traced}");
+    let is_trap = |line: &&str| line.starts_with("++ SECONDS=") || *line == "++ (( ++checks ))";
+    assert_eq!(traced.lines().filter(is_trap).count(), 10, "{traced}");
+    assert_eq!(traced.lines().find(|line| line.starts_with("++") && !is_trap(line)), None);
+}
+
+/// These scripts have traps that return, and read no `$(` after it.
+#[test]
+fn scripts_read_no_command_substitution_after_a_trap_that_returns() {
+    for (text, trap) in [
+        (include_str!("scripts/processes.sh"), "\ntrap 'ending=143' TERM INT\n"),
+        (include_str!("../targets/slurm/scripts/end.sh"), "|| trap khorovod_save \"$khorovod_signal\"\n"),
+    ] {
+        let (_, after) = text.split_once(trap).expect(trap);
+        assert!(!after.replace("$((", "").contains("$("), "after {trap}");
     }
 }
 

@@ -67,7 +67,7 @@ start_watcher() {
 # The file of the pause exists after the first one.
 wake_attempt() { [[ ! -s $generated/pause ]] || kill -PIPE "$(<"$generated/pause")" 2>/dev/null; }
 
-# Ends the run if it is superseded or past its deadline.
+# Ends the run if it is superseded or past its deadline. Uses no `$(`: see `end_on`.
 check_limits() {
   local value now
   if is_superseded; then finish 43 "superseded: run $(limit run '') is current"; fi

@@ -43,7 +43,7 @@ limit() {
 # read_limit NAME DEFAULT: sets `value` of the caller to a limit, and starts no process.
 read_limit() {
   value=''
-  { read -r value <"/etc/khorovod/current/$1"; } 2>/dev/null
+  { read -r value <"/etc/khorovod/current/$1"; } 2>/dev/null || true
   value=${value:-$2}
 }
 
@@ -55,7 +55,8 @@ is_superseded() {
 }
 
 # end_on COMMAND SIGNAL...: sets a trap that ends the script. If a signal arrives while bash 5.2 reads a `$(`, bash reads the command as a
-# part of it, and refuses a command without the `)`. In all other cases the command exits before bash reads the second line.
+# part of it, and refuses a command without the `)`. In all other cases the command exits before bash reads the second line. After a trap
+# that returns, bash may not find the end of the `$(`, and exits. So a script must not use `$(` while such a trap matters.
 end_on() { trap "$1"$'\n)' "${@:2}"; }
 
 # pause SECONDS: sleeps, but a trap runs at once. `read -t` would need no process, but its end interrupts a trap that runs.

@@ -60,6 +60,7 @@ end() {
 }
 end_on end TERM INT
 trap 'finish 1 "the launcher script ended unexpectedly; this is a bug in khorovod"' EXIT
+# While ranks run, the launcher uses no `$(`: see `end_on`.
 trap '[[ -z $training ]] || kill -USR1 "$training" 2>/dev/null' USR1
 trap '[[ -z $training ]] || kill -USR2 "$training" 2>/dev/null' USR2
 

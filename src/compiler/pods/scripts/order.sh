@@ -51,7 +51,7 @@ ssh_program() {
   pass_lines ssh -F "$scripts/ssh_config" -i "$generated/keys/host_key" -o "UserKnownHostsFile=$generated/keys/relays_hosts" -o "Port=$port" \
     -o "User=$user" "$@"
 }
-trap 'end_started; exit 143' TERM INT HUP
+end_on 'end_started; exit 143' TERM INT HUP
 hand_down "$order" "$((from + 1))" "$to"
 set -m
 KHOROVOD_ORDER=$$ SLURM_JOBID=1 SLURM_NODEID=$from SLURM_PROCID=$from SLURMD_NODENAME=$host /bin/bash -c "${lines[2]}" </dev/null &
