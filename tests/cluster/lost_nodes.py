@@ -317,7 +317,8 @@ def is_ready(case, number):
 
 @play(waits=True)
 def network_of_launcher_lost(case):
-    """The node of the launcher cannot be reached for 40 s, as when a switch restarts: the ranks continue."""
+    """The node of the launcher cannot be reached for 40 s, as when a switch restarts: the ranks continue. After 50 s, Kubernetes would
+    mark the node NotReady, and start another launcher. The case `outlasts_outages` of tests/runtime lasts longer."""
     number, ranks = case.take_node(back=True), Ranks(case)
     case.apply(tolerating(number, case.render(job(spec=ranks.spec(on_node(number, "Job"))))))
     ranks.until_running(1, 120)

@@ -40,7 +40,7 @@ def dns_refused_while_training(case):
 
 @play(alone=True, long=True)
 def dns_silent_while_training(case):
-    training_goes_on(case, outages.dns_silent, 60)
+    training_goes_on(case, outages.dns_silent, 180)
 
 
 @play(alone=True, long=True)
@@ -65,6 +65,12 @@ def api_server_away_while_training(case):
     """After three minutes all nodes are NotReady for a moment, and controllers and kubelets wait before they retry: up to 30 s
     each."""
     training_goes_on(case, outages.api_away, 180, within=120, freed=120)
+
+
+@play(alone=True, long=True)
+def dns_and_api_server_away_while_training(case):
+    """Both at once, as when a whole control plane is replaced."""
+    training_goes_on(case, outages.dns_and_api_away, 180, within=120, freed=120)
 
 
 @play(alone=True, long=True)

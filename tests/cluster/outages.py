@@ -113,6 +113,12 @@ def api_away():
 
 
 @contextlib.contextmanager
+def dns_and_api_away():
+    with dns_silent(), api_away():
+        yield
+
+
+@contextlib.contextmanager
 def s3_away():
     """The S3 server is down: connections to it are refused."""
     with open(f"/proc/{pid('s3.pid')}/cmdline") as command, open(f"/proc/{pid('s3.pid')}/environ") as variables:

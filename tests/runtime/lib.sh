@@ -11,6 +11,15 @@ skip() { skipped=$*; }
 first=()
 takes_a_minute() { first+=("$1"); }
 
+# allow SECONDS: sets the time limit of this case, from now on.
+allow() {
+  [[ -z $timer ]] || kill -KILL "$timer"
+  # shellcheck disable=SC2016 # for the other shell, which has no traps
+  bash -c 'sleep "$1" && kill "$2"' timer "$1" $$ &
+  timer=$!
+  disown
+}
+
 # image PART LINE...: changes the image of all pods. PART is root, layers, mount, env or prepare.
 image() {
   mkdir -p "$work/image"
@@ -75,6 +84,14 @@ wait_for() {
   done
   fail "$1 did not log in time: $2"
   return 1
+}
+
+# until_started POD TEXT [COUNT]: waits until ranks have printed a text COUNT times. On a busy machine they may load their libraries for
+# minutes, so only the time limit of the case ends this.
+until_started() {
+  echo "$SECONDS s: waiting for '$2' of pod $1" >&2
+  until (($(grep -cF -- "$2" "$work/$1.log") >= ${3:-1})); do sleep 0.2; done
+  echo "$SECONDS s: pod $1 has printed '$2'" >&2
 }
 
 # expect CODE TEXT...: waits for the end of the job; checks the launcher's exit code and log.

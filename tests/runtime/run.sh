@@ -92,7 +92,8 @@ report() {
 failed="broke off"
 trap report EXIT
 trap 'failed+="; out of time"; exit' TERM
-(sleep "${CASE_LIMIT:-300}" && kill $$) &
+timer=''
+allow "${CASE_LIMIT:-300}"
 exec 2>"$work/case.log"
 "case_$title"
 failed=${failed#broke off}

@@ -323,6 +323,30 @@ case_waits_for_a_busy_api_server() {
   released
 }
 
+# While ranks run, DNS and the API server do not answer for OUTAGE seconds, and then the launcher has no network for as long: the ranks
+# do not stop. The stage `faults` sets three minutes.
+takes_a_minute outlasts_outages
+case_outlasts_outages() {
+  local outage=${OUTAGE:-40} pod
+  allow $((2 * outage + 300))
+  train 'echo up $OMPI_COMM_WORLD_RANK; until [[ -e /tmp/end ]]; do sleep 5; echo step; done' 'lifecycle: {retries: 3}'
+  wait_for launcher ":up 3" || return
+  touch "$work/silent" "$work/hangs"
+  ! inside_pod launcher timeout 2 getent hosts "$job-$run-worker-0.$job" >/dev/null || fail "DNS answers"
+  sleep "$outage"
+  rm "$work/silent" "$work/hangs"
+  # The launcher may judge a worker after the outage.
+  sleep 15
+  cut_network launcher
+  sleep "$outage"
+  mend_network launcher
+  sleep 15
+  for pod in worker-0 worker-1; do inside_pod "$pod" touch /tmp/end; done
+  expect 0 "2 of 2 workers do not answer; the network of the launcher may have failed, so the training continues" trained
+  [[ $(grep -c "launching: " "$work/launcher.log") == 1 ]] || fail "the training was started again"
+  released
+}
+
 # The launcher cannot start again: the workers release themselves after launcher.lostTimeout.
 takes_a_minute releases_without_a_launcher
 case_releases_without_a_launcher() {

@@ -26,7 +26,8 @@ agents() {
   train 'exec >&2; trap "echo saved $RANK; touch /tmp/end" USR1; echo up $RANK; '"${1:-}"'until [[ -e /tmp/end ]]; do sleep 0.2; done; echo down $RANK' \
     'launcher: torchrun' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' \
     'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}' "${@:2}"
-  wait_for 0 "up 1" && wait_for 1 "up 3"
+  # torchrun loads PyTorch first, which takes long on a busy machine.
+  wait_for 0 "up 1" 150 && wait_for 1 "up 3" 150
 }
 
 end_agents() {
@@ -43,6 +44,20 @@ again() {
     sleep 0.2
   done
   fail "$1 did not log twice in time: $2"
+}
+
+# DNS and the API server do not answer for OUTAGE seconds, as in the case outlasts_outages.
+takes_a_minute torchrun_outlasts_outages
+case_torchrun_outlasts_outages() {
+  local pod
+  allow $((${OUTAGE:-40} + 300))
+  agents || return 0
+  touch "$work/silent" "$work/hangs"
+  sleep "${OUTAGE:-40}"
+  rm "$work/silent" "$work/hangs"
+  sleep 15
+  end_agents
+  for pod in 0 1; do [[ $(grep -c "launching: " "$work/$pod.log") == 1 ]] || fail "pod $pod started its ranks again"; done
 }
 
 takes_a_minute torchrun_loses_an_agent

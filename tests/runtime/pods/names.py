@@ -1,4 +1,5 @@
 """The cluster's DNS: answers A queries for the names of pods over UDP."""
+import os
 import socket
 import struct
 import threading
@@ -42,6 +43,9 @@ def serve(cluster):
     def loop():
         while True:
             query, peer = server.recvfrom(512)
+            # A case lets queries get no answer while this file exists.
+            if os.path.exists(f"{cluster.work}/silent"):
+                continue
             server.sendto(answer(cluster, query), peer)
 
     threading.Thread(target=loop, daemon=True).start()
