@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax.experimental import multihost_utils
 
+print("loaded", os.environ["KHOROVOD_RANK"], flush=True)
 if "ALONE" not in os.environ:
     jax.distributed.initialize()
 rank, world = jax.process_index(), jax.process_count()

@@ -8,6 +8,7 @@ import socket
 
 import tensorflow as tf
 
+print("loaded", os.environ["KHOROVOD_RANK"], flush=True)
 tasks = json.loads(os.environ["TF_CONFIG"])
 rank, world = tasks["task"]["index"], len(tasks["cluster"]["worker"])
 tried = pathlib.Path("/tmp/tried")

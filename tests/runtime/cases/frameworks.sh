@@ -24,6 +24,7 @@ with_framework() {
   local folder
   folder=$(framework "$1")
   [[ -d $folder ]] || { skip "$1 could not be installed from PyPI"; return 1; }
+  allow 600
   image mount "$folder:/opt/framework"
   image env "PATH=/opt/framework/bin:/usr/bin:/bin:/usr/sbin:/sbin"
   image prepare "install -m 0644 $here/train_$1.py usr/local/lib/train.py"
@@ -44,45 +45,52 @@ end_framework() {
 # trains NAME
 trains() {
   with_framework "$1" || return 0
+  until_started 0 "up 1" && until_started 1 "up 3"
   expect_sum
 }
 
 # loses_a_worker NAME: the ranks of the other pod notice it before the agents.
 loses_a_worker() {
   with_framework "$1" 'env: {WAIT: "1"}' || return 0
-  wait_for 0 "up 1" 60 && wait_for 1 "up 3" 60
+  until_started 0 "up 1" && until_started 1 "up 3"
   kill_pod 1
   wait_for 0 "lost worker $job-$run-1" 30
-  again 0 "up 1"
-  again 1 "up 3"
+  until_started 0 "up 1" 2
+  until_started 1 "up 3" 2
   end_framework
 }
 
 # goes_silent NAME POD: the network of a pod's node fails, which closes no connection, so that the ranks notice nothing. The agent of the
 # other pod notices it. Kubernetes replaces the pod after 80 seconds, here at once, and all ranks train again.
 goes_silent() {
-  local since other=$((1 - $2))
+  local since connected other=$((1 - $2))
   with_framework "$1" 'env: {WAIT: "1"}' || return 0
-  wait_for 0 "up 1" 60 && wait_for 1 "up 3" 60 || return
+  until_started 0 "up 1" && until_started 1 "up 3"
   cut_network "$2"
   since=$SECONDS
   wait_for "$other" "lost worker $job-$run-$2" 40 || return
   lasted 25 "$since" "noticing"
   delete_pod "$2" 0
-  again 0 "up 1"
-  again 1 "up 3"
-  echo "with $1 and pod $2 silent, the ranks were up again after $((SECONDS - since)) s"
+  until_started 0 "launching:" 2
+  until_started 1 "launching:" 2
   lasted 90 "$since" "starting the ranks again"
+  until_started 0 "loaded 1" 2
+  until_started 1 "loaded 3" 2
+  connected=$SECONDS
+  until_started 0 "up 1" 2
+  until_started 1 "up 3" 2
+  echo "with $1 and pod $2 silent, the ranks were up again after $((SECONDS - since)) s"
+  lasted 60 "$connected" "connecting the ranks again"
   end_framework
 }
 
 # fails_once NAME: rank 3 fails once, and all ranks start again. The others may notice it before they are ended.
 fails_once() {
   with_framework "$1" 'env: {WAIT: "1", FAILS: "3"}' || return 0
-  wait_for 1 "rank 3 ended with code 3" 60
+  until_started 1 "rank 3 ended with code 3"
   wait_for 0 "attempt 1 of 4 failed" 30
-  wait_for 0 "up 1" 60
-  wait_for 1 "up 3" 60
+  until_started 0 "up 1"
+  until_started 1 "up 3"
   end_framework
 }
 
@@ -110,14 +118,14 @@ takes_a_minute jax_drained
 prepare_jax_drained() { make_framework jax; }
 case_jax_drained() {
   with_framework jax 'env: {WAIT: "1"}' || return 0
-  wait_for 0 "up 1" 60 && wait_for 1 "up 3" 60
+  until_started 0 "up 1" && until_started 1 "up 3"
   evict_pod 1
   wait_for 1 "rank 3 saves step" 20
   wait_for 0 "worker $job-$run-1 ends, because it was evicted or deleted: all ranks get SIGTERM" 20
   wait_for 0 "rank 0 saves step" 20
   wait_for 0 "it does not count against lifecycle.retries" 30
-  again 0 "up 1"
-  wait_for 1 "up 3" 60
+  until_started 0 "up 1" 2
+  until_started 1 "up 3"
   end_framework
 }
 
@@ -125,6 +133,7 @@ case_jax_drained() {
 prepare_jax_alone() { make_framework jax; }
 case_jax_alone() {
   with_framework jax 'env: {ALONE: "1"}' || return 0
+  until_started 0 "loaded 1" && until_started 1 "loaded 3"
   expect 42 "wrong world: this process of JAX is one of 1: call jax.distributed.initialize() before other functions of JAX; the spec has 4 ranks"
 }
 
@@ -144,14 +153,14 @@ takes_a_minute tensorflow_drained
 prepare_tensorflow_drained() { make_framework tensorflow; }
 case_tensorflow_drained() {
   with_framework tensorflow 'env: {WAIT: "1"}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 10s}}' || return 0
-  wait_for 0 "up 1" 60 && wait_for 1 "up 3" 60 || return
+  until_started 0 "up 1" && until_started 1 "up 3"
   evict_pod 1
   wait_for 0 "worker $job-$run-1 ends, because it was evicted or deleted: all ranks get SIGUSR1" 20
   for rank in 0 1; do wait_for 0 "rank $rank saves" 20; done
   for rank in 2 3; do wait_for 1 "rank $rank saves" 20; done
   wait_for 0 "it does not count against lifecycle.retries" 30
-  again 0 "up 1"
-  again 1 "up 3"
+  until_started 0 "up 1" 2
+  until_started 1 "up 3" 2
   end_framework
 }
 
@@ -164,6 +173,7 @@ takes_a_minute tensorflow_keras
 prepare_tensorflow_keras() { make_framework tensorflow; }
 case_tensorflow_keras() {
   with_framework tensorflow 'env: {KERAS: tf_keras}' || return 0
+  until_started 0 "loaded 1" && until_started 1 "loaded 3"
   expect 0 "trained" "rank 0 has called fit"
 }
 
@@ -171,5 +181,6 @@ takes_a_minute tensorflow_keras_3
 prepare_tensorflow_keras_3() { make_framework tensorflow; }
 case_tensorflow_keras_3() {
   with_framework tensorflow 'env: {KERAS: keras}' 'lifecycle: {retries: 0}' || return 0
+  until_started 0 "loaded 1"
   wait_for 0 "Keras 3 does not support MultiWorkerMirroredStrategy in fit(): install tf_keras and set TF_USE_LEGACY_KERAS to 1" 90
 }

@@ -198,12 +198,22 @@ time.sleep(300)" ;;
   released
 }
 
+# stalls_after TEXT TEXT: once the two pods of torchrun have printed these texts, a stall takes 20 seconds. Before, and in the next attempt,
+# it takes 150, because torchrun and the ranks load PyTorch, which takes long on a busy machine.
+stalls_after() {
+  allow 600
+  until_started 0 "$1" && until_started 1 "$2"
+  set_current stall-timeout 20
+  wait_for 0 "attempt 1 of 3 failed: no output for " 120
+  set_current stall-timeout 150
+}
+
 # Under torchrun, index 0 asks the other pods, and all of them end their ranks, which the agents start again.
 takes_a_minute stall_under_torchrun
 case_stall_under_torchrun() {
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
   image prepare 'cat >usr/local/lib/hang.py <<"END"
-import os, time
+import os, sys, time
 import torch
 import torch.distributed as ranks
 
@@ -216,6 +226,7 @@ def read_batch():
 
 ranks.init_process_group("gloo")
 rank = ranks.get_rank()
+print("up", rank, file=sys.stderr, flush=True)
 for step in range(5):
     read_batch()
     ranks.all_reduce(torch.tensor([rank]))
@@ -223,8 +234,9 @@ for step in range(5):
     time.sleep(0.3)
 END'
   train 'exec python3 /usr/local/lib/hang.py' 'launcher: torchrun' "$shared" \
-    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}' 'lifecycle: {stall: {timeout: 20s}, retries: 2}'
-  expect 0 "  3 ranks in all_reduce (hang.py:16)" "  rank 2 in read_batch (hang.py:9) on $job-$run-1" "step 4" "trained"
+    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}' 'lifecycle: {stall: {timeout: 150s}, retries: 2}'
+  stalls_after "up 1" "up 3"
+  expect 0 "  3 ranks in all_reduce (hang.py:17)" "  rank 2 in read_batch (hang.py:9) on $job-$run-1" "step 4" "trained"
   # The attempt after the stall must not end because the other agent, which notices the stall a little later, joins again.
   ! grep -q "attempt 2 of 3 failed" "$work/0.log" || fail "a second attempt failed"
 }
@@ -233,9 +245,11 @@ END'
 takes_a_minute stall_that_no_rank_notices
 case_stall_that_no_rank_notices() {
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
-  train 'if [[ -e /out/hung-$RANK ]]; then echo again $RANK; sleep 20; exit; fi
+  train 'exec >&2; if [[ -e /out/hung-$RANK ]]; then echo again $RANK; sleep 20; exit; fi
     touch /out/hung-$RANK; trap "sleep 4; exit 1" TERM; echo up $RANK; sleep 1000 & wait' 'launcher: torchrun' "$shared" \
-    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}' 'lifecycle: {stall: {timeout: 25s}, retries: 2}'
+    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}' 'lifecycle: {stall: {timeout: 150s}, retries: 2}'
+  stalls_after "up 1" "up 3"
+  until_started 0 "again 0"
   expect 0 "no output for" "again 0" trained
   ! grep -q "attempt 2 of 3 failed" "$work/0.log" || fail "a second attempt failed"
   logged 1 "again 2"
