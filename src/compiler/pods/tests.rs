@@ -436,6 +436,19 @@ fn a_trap_that_ends_a_script_runs_at_any_time() {
     }
 }
 
+/// The kernel ignores SIGTERM to the first process of a container that does not handle it. So a script handles it before it reads others.
+#[test]
+fn a_script_that_gets_sigterm_at_its_start_exits() {
+    let all: BTreeMap<_, _> = scripts().into_iter().collect();
+    for name in ["launcher.sh", "agent.sh", "worker.sh"] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("common.sh"), "kill -TERM $$\necho went on\nkill -KILL $$\n").unwrap();
+        let script = all[name].replace("/etc/khorovod/scripts", &folder.path().display().to_string());
+        let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(143), b"".as_slice()), "{name}");
+    }
+}
+
 /// The traps of SIGUSR1 and SIGUSR2 return to the launcher, which ends if it is about to read a `$(`. So it uses none while ranks run:
 /// bash would trace its commands with `++`, as it does with those of the trap. The training sends SIGUSR1, and the trap makes the launcher
 /// check its limits again.

@@ -3,6 +3,8 @@
 #
 # Index 0 exits with the codes of launcher.sh. If an agent is lost, all other agents stop their ranks and rendezvous again without
 # leaving their pods: new pods would take longer to start, and other jobs could get their GPUs.
+# The trap comes first, as in worker.sh.
+trap 'exit 143' TERM INT
 . /etc/khorovod/scripts/common.sh
 . "$scripts/attempt.sh"
 . "$scripts/ranks.sh"

@@ -3,6 +3,8 @@
 #
 # Exit codes: 0 trained, 42 failed, 43 superseded, 44 past its deadline. Before it exits with one of these, it releases the workers.
 # After any other code Kubernetes starts a new launcher.
+# The trap comes first, as in worker.sh.
+trap 'exit 143' TERM INT
 . /etc/khorovod/scripts/common.sh
 # health.sh redefines it if workers are checked.
 is_checked() { false; }
