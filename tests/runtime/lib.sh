@@ -90,7 +90,7 @@ wait_for() {
 # minutes, so only the time limit of the case ends this.
 until_started() {
   echo "$SECONDS s: waiting for '$2' of pod $1" >&2
-  until (($(grep -cF -- "$2" "$work/$1.log") >= ${3:-1})); do sleep 0.2; done
+  until [[ -e $work/$1.log ]] && (($(grep -cF -- "$2" "$work/$1.log") >= ${3:-1})); do sleep 0.2; done
   echo "$SECONDS s: pod $1 has printed '$2'" >&2
 }
 

@@ -74,8 +74,6 @@ facts! {
     retries: u32,
     /// An attempt that ran for so long sets the count of retries back.
     reset_after: Option<u64>,
-    /// After how many attempts without progress the run ends.
-    unmoved: Option<u32>,
     start_timeout: u64,
     lost_timeout: u64,
     deadline: Option<u64>,
@@ -228,7 +226,6 @@ impl Facts {
             checks_again: policy == HealthPolicy::Always || policy == HealthPolicy::OnFailure && has_gpus,
             retries: lifecycle.retries,
             reset_after: lifecycle.retries_reset_after,
-            unmoved: lifecycle.retries_without_progress,
             start_timeout: lifecycle.start_timeout,
             lost_timeout: spec.launcher.lost_timeout,
             deadline: lifecycle.deadline,

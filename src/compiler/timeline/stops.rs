@@ -5,7 +5,7 @@ use super::faults::{checked, note_lost};
 use super::story::Role::{Head, NewHead, NewWorkers, Others, Spare, Victim};
 use super::story::{Story, named};
 use super::times::{Time, seconds};
-use super::{Facts, Kind, Pods, State, duration};
+use super::{Kind, Pods, State, duration};
 
 /// Nothing fails.
 pub fn no_fault(story: &mut Story) {
@@ -53,67 +53,37 @@ pub fn crash(story: &mut Story) {
         note_lost(story);
         return;
     }
-    let failed = "training ended with code 1";
-    // The other agents see the failure as a lost worker. If the attempt ran for more than a minute, this costs no
-    // retry.
-    let agents = facts.pods == Pods::Agents && facts.workers > 1;
-    let fails = facts.retries == 0 && !agents;
-    let log = if agents {
-        vec![
-            format!("lost worker {}", story.victim()),
-            format!("attempt ended: lost worker {}; it does not count against lifecycle.retries", story.victim()),
-        ]
+    let failed = if facts.pods == Pods::Agents && facts.workers > 1 {
+        format!("ranks failed on {}", story.victim())
     } else {
-        vec![format!("attempt 1 of {} failed: {failed}", facts.retries + 1)]
+        "training ended with code 1".to_owned()
     };
+    let log = vec![format!("attempt 1 of {} failed: {failed}", facts.retries + 1)];
     let text = match facts.pods {
         Pods::Agents => "A rank exits with code 1. Its agent reports it, and all agents end their ranks.",
         _ => "A rank exits with code 1. The launch program notices and ends the other ranks.",
     };
     story.add(Kind::Fault, "A rank fails", Time::of("noticed"), text, log);
-    if fails {
-        first_failure_ends(story, failed, "A rank exits with an error");
+    if facts.retries == 0 {
+        first_failure_ends(story, &failed, "A rank exits with an error");
         return;
     }
     retry(story, Vec::new());
     story.summarize("A rank exits with an error");
     let retries = facts.retries;
-    if agents {
-        story.notes.push("The attempt ran for more than a minute, so this costs no retry.".to_owned());
-        story.notes.push(repeats(facts, "after more than a minute", facts.unmoved));
-    } else {
-        story.notes.push(format!(
-            "This costs one of {retries} retries. After {} failed attempts in a row the run ends with code 42.",
-            retries + 1
-        ));
-        if let Some(reset) = facts.reset_after {
-            let reset = named(reset, "lifecycle.retriesResetAfter");
-            story.notes.push(format!("An attempt that ran for {reset} sets the count back."));
-            // Such an attempt also counts as one with progress.
-            story.notes.push(repeats(facts, "later than that", None));
-        }
-    }
-}
-
-/// A sentence about what limits attempts that cost no retry, and fail again and again.
-fn repeats(facts: &Facts, when: &str, unmoved: Option<u32>) -> String {
-    let unmoved = unmoved.map(|attempts| {
-        format!("until {attempts} attempts in a row reach no new step (`lifecycle.retriesWithoutProgress`)")
-    });
-    let deadline =
-        facts.deadline.map(|seconds| format!("until the deadline of {}", named(seconds, "lifecycle.deadline")));
-    let limits: Vec<_> = unmoved.into_iter().chain(deadline).collect();
-    let limits = if limits.is_empty() {
-        let progress = if facts.pods == Pods::Agents {
-            ", or `observability.progress`, so that `lifecycle.retriesWithoutProgress` has an effect"
-        } else {
-            ""
+    story.notes.push(format!(
+        "This costs one of {retries} retries. After {} failed attempts in a row the run ends with code 42.",
+        retries + 1
+    ));
+    if let Some(reset) = facts.reset_after {
+        let reset = named(reset, "lifecycle.retriesResetAfter");
+        story.notes.push(format!("An attempt that ran for {reset} sets the count back."));
+        let limit = match facts.deadline {
+            Some(seconds) => format!("until the deadline of {}", named(seconds, "lifecycle.deadline")),
+            None => "without a limit: set `lifecycle.deadline`".to_owned(),
         };
-        format!("without a limit: set `lifecycle.deadline`{progress}")
-    } else {
-        limits.join(", or ")
-    };
-    format!("A bug that appears {when} starts the training again and again, {limits}.")
+        story.notes.push(format!("A bug that appears later than that starts the training again and again, {limit}."));
+    }
 }
 
 /// Adds the phases in which the run ends because no retry is allowed. `failed` is why the attempt failed.

@@ -118,11 +118,30 @@ case_torchrun_drained() {
 # shellcheck disable=SC2016 # for the ranks
 case_torchrun_retries() {
   agents '[[ $RANK != 3 || -e /tmp/tried ]] || { touch /tmp/tried; sleep 2; exit 3; }; ' || return 0
-  wait_for 0 "attempt 1 of 4 failed: lost worker $job-$run-1" 30
+  wait_for 0 "attempt 1 of 4 failed: ranks failed on $job-$run-1" 30
   again 0 "up 1"
   again 1 "up 3"
   sleep 5
   end_agents
+}
+
+# The loss of a worker costs no retry after a minute, but ranks that fail cost one, also on another pod than that with index 0.
+takes_a_minute torchrun_counts_failures
+case_torchrun_counts_failures() {
+  /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
+  allow 600
+  # shellcheck disable=SC2016 # for the ranks
+  train 'exec >&2; echo up $RANK; until [[ -e /tmp/fail ]]; do sleep 0.2; done; exit 3' 'launcher: torchrun' 'lifecycle: {retries: 0}' \
+    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}'
+  until_started 0 "up 1" && until_started 1 "up 3"
+  sleep 62
+  kill_pod 1
+  wait_for 0 "attempt ended: lost worker $job-$run-1; it does not count against lifecycle.retries" 60 || return
+  until_started 0 "up 1" 2
+  until_started 1 "up 3" 2
+  sleep 62
+  inside_pod 1 touch /tmp/fail
+  expect 42 "failed after 1 attempt; the last: ranks failed on $job-$run-1"
 }
 
 # ft_job LINE...: starts two pods, each with an `ft_launcher` of NVIDIA's Resiliency Extension, in place of torchrun, and two ranks. The

@@ -80,14 +80,14 @@ watch_agents() {
 case $kind,$watch in torchrun,* | jax,) meeting=29400 ;; tensorflow,) meeting=29410 ;; *) meeting=29401 ;; esac
 
 # report_end CODE: reports to the other agents how the ranks of this agent have ended. Fills `gone` if they have failed because another
-# agent was lost, which the ranks of JAX and TensorFlow notice before the agents.
+# agent was lost, which ranks may notice before the agents.
 report_end() {
   local signal=USR2
   (($1 == 0)) || signal=TERM
   if kill -s "$signal" "${watchers[0]}" 2>/dev/null; then
     pause 0.5
   fi
-  [[ $kind != torchrun && $1 != 0 && -s $generated/lost ]] || return 0
+  [[ $1 != 0 && -s $generated/lost ]] || return 0
   mapfile -t gone <"$generated/lost"
   [[ ${gone[0]} != "$here" ]] || gone=()
 }
@@ -182,7 +182,7 @@ do
   check_advance "$((SECONDS - since))"
   retries=$(limit retries 3)
   ((SECONDS - since < $(limit retries-reset-after 3600))) || failures=0
-  if [[ -s $generated/leaves ]] || ((${#gone[@]} && SECONDS - since >= 60)); then
+  if [[ -s $generated/leaves ]] || { [[ ! -e $generated/ranks-failed ]] && ((${#gone[@]} && SECONDS - since >= 60)); }; then
     log "attempt ended: $failure; it does not count against lifecycle.retries"
   else
     ((++failures <= retries)) || give_up "failed after $(count "$failures" attempt); the last: $failure"

@@ -2,10 +2,11 @@
 is lost, and all ranks get the signal for a checkpoint if one is about to end. torchrun itself notices neither.
 
 The agent with index 0, on HOST, serves the others. Each side sends a line at least every two seconds. When an agent is lost or
-leaves, its name is written to the file `lost` or `leaves` of every agent, and this program ends. An agent also counts as lost if
-torchrun starts its ranks again after a failure, because it does not start those of the others, and at once if ranks of JAX or
-TensorFlow fail. If they fail because another agent has just been lost, that one counts as lost. SIGUSR1 reports that this agent
-leaves, SIGUSR2 that its ranks have succeeded, SIGTERM that they have failed.
+leaves, its name is written to the file `lost` or `leaves` of every agent, and this program ends. If its ranks have failed, its name is
+written to `lost`, too, and there is also the file `ranks-failed`, because a failure costs a retry. Ranks have failed if those of JAX or
+TensorFlow end with an error, or if torchrun starts them again, because it does not start those of the others. If another agent has just
+been lost, that one counts as lost. SIGUSR1 reports that this agent leaves, SIGUSR2 that its ranks have succeeded, SIGTERM that they
+have failed.
 
 In an elastic job torchrun notices the end of all agents but the first one, which serves its rendezvous. LAUNCHER is then `elastic`, and
 only the loss of this agent counts.
@@ -27,6 +28,9 @@ MYSELF = f"{os.getpid()}-{time.time()}"
 
 
 def end(what, index):
+    if what == "failed":
+        open(f"{FOLDER}/ranks-failed", "w").close()
+        what = "lost"
     with open(f"{FOLDER}/{what}.new", "w") as file:
         file.write(f"{HOST.split('.')[0].removesuffix('-0')}-{index}\n")
     os.rename(f"{FOLDER}/{what}.new", f"{FOLDER}/{what}")
@@ -64,7 +68,7 @@ class Agent:
     """Another agent, as the server sees it."""
 
     def __init__(self, name):
-        self.name, self.writer, self.missing_since, self.ended = name, None, None, False
+        self.name, self.writer, self.missing_since, self.ended, self.failed = name, None, None, False, False
 
 
 def listen():
@@ -106,13 +110,13 @@ class Server:
             if words == ["leaves"]:
                 await self.announce("leaves", index)
             if words == ["restarted"]:
-                await self.announce("lost", index)
+                await self.blame(index)
             if words == ["succeeded"]:
                 agent.ended = True
             if words == ["failed"] and LAUNCHER != "torchrun":
                 await self.blame(index)
             elif words == ["failed"]:
-                agent.ended, agent.missing_since = True, time.time() + AFTER_FAILURE - SILENT
+                agent.ended, agent.failed, agent.missing_since = True, True, time.time() + AFTER_FAILURE - SILENT
         if agent.writer is writer:
             writer.close()
             agent.writer = None
@@ -125,13 +129,14 @@ class Server:
             return
         for index, since in missing.items():
             if time.time() - since > SILENT:
-                asyncio.ensure_future(self.announce("lost", index))
+                asyncio.ensure_future(self.blame(index) if self.agents[index].failed else self.announce("lost", index))
 
     async def blame(self, failed):
+        """Announces that the ranks of an agent have failed, or that another agent is lost, which ranks may notice first."""
         # The connection of an agent that was lost may end a little later than its ranks.
         await asyncio.sleep(0.2)
-        missing = [index for index, agent in self.agents.items() if agent.missing_since]
-        await self.announce("lost", missing[0] if missing else failed)
+        missing = [index for index, agent in self.agents.items() if agent.missing_since and not agent.failed]
+        await (self.announce("lost", missing[0]) if missing else self.announce("failed", failed))
 
     async def announce(self, what, index):
         writers = [a.writer for a in self.agents.values() if a.writer]
@@ -143,7 +148,7 @@ class Server:
     def report(self, what):
         if what == "succeeded":
             os._exit(0)
-        if what == "failed" and LAUNCHER not in ("torchrun", "elastic"):
+        if what in ("failed", "restarted") and LAUNCHER != "elastic":
             return asyncio.ensure_future(self.blame(INDEX))
         asyncio.ensure_future(self.announce("leaves" if what == "leaves" else "lost", INDEX))
 

@@ -160,6 +160,9 @@ all_stayed() {
   return 1
 }
 
+# Prints which workers were lost or, with agents.py, whose ranks have failed.
+name_gone() { if [[ -e $generated/ranks-failed ]]; then echo "ranks failed on ${gone[*]}"; else echo "lost worker $(shorten "${gone[@]}")"; fi; }
+
 # Whether ranks still save a checkpoint. agent.sh redefines it.
 are_saving() { true; }
 
@@ -215,7 +218,7 @@ attempt() {
   failure='' code='' gone=() by_address=yes saves_until=''
   : >"$generated/lost"
   # A worker lost in the last attempt must not count as busy.
-  rm -f "$generated/seen" "$generated/found" "$generated/leaves" "$generated/stalled" "$generated/progress" "$generated/silent" "$generated/stuck"
+  rm -f "$generated/seen" "$generated/found" "$generated/leaves" "$generated/stalled" "$generated/progress" "$generated/silent" "$generated/stuck" "$generated/ranks-failed"
   rm -rf "$generated/failed"
   few_since=''
   if [[ ${1:-} == watch_workers ]]; then
@@ -239,7 +242,7 @@ attempt() {
   do
     if [[ -s $generated/lost ]]; then
       mapfile -t gone <"$generated/lost"
-      failure="lost worker $(shorten "${gone[@]}")"
+      failure=$(name_gone)
       log "$failure"
       # MPI would wait for the lost worker, so it gets only a second. sweep.sh ends what is left on the other workers.
       stop_training 1
@@ -299,7 +302,7 @@ attempt() {
   [[ ! -s $generated/stalled ]] || failure+=", after $(<"$generated/stalled")"
   if ((${#gone[@]})); then
     printf '%s\n' "${gone[@]}" >"$generated/lost"
-    failure="lost worker $(shorten "${gone[@]}"): $failure"
+    failure="$(name_gone): $failure"
   fi
   return 1
 }
