@@ -179,10 +179,11 @@ ipv6() {
             '*-in-both-shapes' 'ssh-*'
 }
 
-# The slow tests of the cluster, mostly faults, a job that prints one gibibyte, outages of three minutes, and the specs of the tests for an
-# older version.
+# The slow tests of the cluster, mostly faults, a job that prints one gibibyte, outages of three minutes, cases of more than five, and the
+# specs of the tests for an older version.
 faults() {
     tests/cluster/test.sh --long && MEGABYTES=1024 OUTAGE=180 tests/runtime/run.sh prints_much outlasts_outages torchrun_outlasts_outages &&
+        CASES=tests/runtime/long tests/runtime/run.sh &&
         { tests/cluster/against.sh --render-only || (($? == 77)); }
 }
 
