@@ -15,6 +15,7 @@ rank, world = jax.process_index(), jax.process_count()
 tried = pathlib.Path("/tmp/tried")
 if os.environ.get("FAILS") == str(rank) and not tried.exists():
     tried.touch()
+    print("this rank fails", flush=True)
     raise SystemExit(3)
 
 

@@ -14,6 +14,7 @@ rank, world = tasks["task"]["index"], len(tasks["cluster"]["worker"])
 tried = pathlib.Path("/tmp/tried")
 if os.environ.get("FAILS") == str(rank) and not tried.exists():
     tried.touch()
+    print("this rank fails", flush=True)
     raise SystemExit(3)
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
 assert strategy.num_replicas_in_sync == world

@@ -87,10 +87,10 @@ goes_silent() {
 # fails_once NAME: rank 3 fails once, and all ranks start again. The others may notice it before they are ended.
 fails_once() {
   with_framework "$1" 'env: {WAIT: "1", FAILS: "3"}' || return 0
-  until_started 1 "rank 3 ended with code 3"
-  wait_for 0 "attempt 1 of 4 failed" 30
-  until_started 0 "up 1"
-  until_started 1 "up 3"
+  until_started 1 "this rank fails"
+  wait_for 0 "attempt 1 of 4 failed" 60
+  until_started 0 "loaded 1" 2
+  until_started 1 "loaded 3" 2
   end_framework
 }
 
