@@ -129,9 +129,9 @@ case_torchrun_retries() {
 takes_a_minute torchrun_counts_failures
 case_torchrun_counts_failures() {
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
-  allow 600
+  allow 900
   # shellcheck disable=SC2016 # for the ranks
-  train 'exec >&2; echo up $RANK; until [[ -e /tmp/fail ]]; do sleep 0.2; done; exit 3' 'launcher: torchrun' 'lifecycle: {retries: 0}' \
+  train 'exec >&2; echo up $RANK; until [[ -e /tmp/fail ]] && mkdir /tmp/failed 2>/dev/null; do sleep 0.2; done; exit 3' 'launcher: torchrun' 'lifecycle: {retries: 0}' \
     'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}'
   until_started 0 "up 1" && until_started 1 "up 3"
   sleep 62
