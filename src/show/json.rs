@@ -32,6 +32,7 @@ pub fn text(all: &[Problems]) -> String {
                     edit["isChoice"] = problem.fix_is_choice.into();
                     edit
                 }),
+                "otherFix": problem.other_fix.as_ref().map(|fix| place(places, fix.span, &fix.text)),
             })
         })
         .collect();

@@ -42,7 +42,7 @@ impl<'a> Places<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::problem::{Code, Problem, Severity};
+    use crate::problem::{Code, Fix, Problem, Severity};
 
     use super::super::{github, json, sarif};
     use super::*;
@@ -107,5 +107,20 @@ mod tests {
         assert_eq!(problem["labels"][0]["line"], 2);
         assert_eq!(problem["fix"]["text"], "gpus");
         assert_eq!(all["errors"], 1);
+        assert!(problem["otherFix"].is_null());
+    }
+
+    #[test]
+    fn json_and_sarif_have_both_fixes_of_a_problem_with_a_choice() {
+        let mut all = sample();
+        let problem = &mut all[0].list[0];
+        problem.other_fix = problem.fix.clone().map(|fix| Fix { text: "slotsPerWorker".to_owned(), ..fix });
+        let json: serde_json::Value = serde_json::from_str(&json::text(&all)).unwrap();
+        let other = &json["problems"][0]["otherFix"];
+        assert_eq!((&other["text"], &other["line"], &other["endColumn"]), (&"slotsPerWorker".into(), &2.into(), &6.into()));
+        let log: serde_json::Value = serde_json::from_str(&sarif::text(&all)).unwrap();
+        let fixes = log["runs"][0]["results"][0]["fixes"].as_array().unwrap();
+        let texts = fixes.iter().map(|fix| &fix["artifactChanges"][0]["replacements"][0]["insertedContent"]["text"]);
+        assert_eq!(texts.collect::<Vec<_>>(), ["gpus", "slotsPerWorker"]);
     }
 }

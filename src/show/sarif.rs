@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::problem::{Code, Explained, Problems, Span};
+use crate::problem::{Code, Explained, Fix, Problems, Span};
 use serde_json::{Value, json};
 
 use super::dedup::is_new;
@@ -41,13 +41,10 @@ pub fn text(all: &[Problems]) -> String {
                 let others = problem.labels[1..].iter().map(|label| place(label.span, &label.text));
                 result["relatedLocations"] = others.collect();
             }
-            if let Some(fix) = &problem.fix {
-                result["fixes"] = json!([{ "artifactChanges": [{
-                    "artifactLocation": artifact(places, fix.span),
-                    "replacements": [{
-                        "deletedRegion": area(places, fix.span), "insertedContent": { "text": fix.text },
-                    }],
-                }]}]);
+            // In SARIF, several fixes are alternatives.
+            let fixes: Vec<Value> = problem.fix.iter().chain(&problem.other_fix).map(|fix| change(places, fix)).collect();
+            if !fixes.is_empty() {
+                result["fixes"] = fixes.into();
             }
             results.push(result);
         }
@@ -72,6 +69,16 @@ pub fn text(all: &[Problems]) -> String {
         "runs": [{ "tool": { "driver": driver }, "columnKind": "unicodeCodePoints", "results": results }],
     });
     format!("{log:#}\n")
+}
+
+/// A fix as a change of its file.
+fn change(places: &Places, fix: &Fix) -> Value {
+    json!({ "artifactChanges": [{
+        "artifactLocation": artifact(places, fix.span),
+        "replacements": [{
+            "deletedRegion": area(places, fix.span), "insertedContent": { "text": fix.text },
+        }],
+    }]})
 }
 
 fn area(places: &Places, span: Span) -> Value {
