@@ -92,7 +92,12 @@ fn launcher_unset(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if is_pytorch(&case.spec.image.reference) {
         let message = "mpirun starts the ranks because `launcher` is not set, and this is an image of PyTorch";
         let hint = "write `launcher: torchrun`, or `launcher: mpirun` if the program uses MPI or Horovod";
-        problems.push(Problem::new(&LAUNCHER_UNSET, at.span, message).hint(hint));
+        let add = |launcher: &str| {
+            let body = case.document.get("spec")?;
+            edits::field(case.texts, body, Body::SHAPE.keys, "launcher", &json!(launcher))
+        };
+        let problem = Problem::new(&LAUNCHER_UNSET, at.span, message).hint(hint).by_choice();
+        problems.push(Problem { fix: add("torchrun"), other_fix: add("mpirun"), ..problem });
     }
 }
 

@@ -4,7 +4,8 @@
 
 use super::{Case, key};
 use crate::job::types::spec::{Egress, Gang, HealthPolicy, LauncherKind, LauncherPod, PodSecurityLevel, Topology};
-use crate::problem::{Code, Problem, Span, codes};
+use crate::problem::{Code, Fix, Problem, Span, codes};
+use crate::yaml;
 
 codes! {
     /// Both a gang scheduler and Kueue
@@ -273,7 +274,12 @@ fn interactive(case: &Case<'_>) -> Vec<Option<Problem>> {
             "`launcher.interactive` has no effect with a `command`: the launcher runs the command and ends",
             (command, "the command"),
             "remove one of the two",
-        ),
+        )
+        .map(|problem| Problem {
+            fix: key(field!(case.launcher.interactive)).and_then(|at| removed(case, at)),
+            other_fix: command.and_then(|at| removed(case, at)),
+            ..problem.by_choice()
+        }),
     ]
 }
 
@@ -317,6 +323,23 @@ fn stall_check(case: &Case<'_>) -> Vec<Option<Problem>> {
     ["HOROVOD_STALL_CHECK_TIME_SECONDS", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"].into_iter().map(row).collect()
 }
 
+/// The edit that removes the field of `spec` whose key is at `key`, and the map that contains only this field.
+fn removed(case: &Case<'_>, key: Span) -> Option<Fix> {
+    let text = case.texts.around(key);
+    let (mut here, mut span) = (case.document.get("spec")?, None);
+    loop {
+        let entries = here.entries();
+        let index = entries.iter().position(|entry| entry.key_span == key || key.within(entry.value.span))?;
+        // An overlay may set other fields of the map.
+        let is_own = entries.iter().all(|entry| entry.key_span.source == key.source);
+        span = if entries.len() > 1 { yaml::removal(text, 0, entries, index) } else { span }.filter(|_| is_own);
+        if entries[index].key_span == key {
+            return span.map(|span| Fix { span, text: String::new() });
+        }
+        here = &entries[index].value;
+    }
+}
+
 /// Reports fields that have no effect without another field.
 fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     let spec = case.spec;
@@ -341,7 +364,9 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     let row = |at: Option<Span>, path: &str, has_effect: bool, needs: &str| {
         let at = at.filter(|_| !has_effect)?;
         let hint = format!("remove `{}`", path.rsplit('.').next().unwrap_or(path));
-        Some(Problem::new(&NO_EFFECT, at, format!("`{path}` has no effect without {needs}")).hint(hint))
+        let problem = Problem::new(&NO_EFFECT, at, format!("`{path}` has no effect without {needs}")).hint(hint);
+        // The other field may be what is missing, so a person must choose to remove this one.
+        Some(Problem { fix: removed(case, at), ..problem.by_choice() })
     };
     let horovod = |at: Option<Span>, field: &str| {
         let needs = "Horovod, which torchrun, jax and tensorflow do not start";

@@ -1,11 +1,15 @@
 //! Rules about storage: mounts that collide, claims that cannot be shared, buckets that cannot be written.
 
+use serde_json::json;
+
 use super::Case;
-use crate::job::declare::{CommandLine, Storage};
+use crate::job::declare::{Body, Claim, CommandLine, Launcher, Storage};
 use crate::job::read::At;
+use crate::job::read::edits;
 use crate::job::types::spec::{LauncherPod, Spec, VolumeSource};
-use crate::problem::{Problem, Span, codes};
+use crate::problem::{Fix, Problem, Span, codes};
 use crate::shell;
+use crate::yaml::Kind;
 
 codes! {
     /// Two mounts at one path
@@ -252,7 +256,8 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
         if let Some(replicas) = field!(case.workers.replicas) {
             problem = problem.and(replicas.span, "several workers");
         }
-        problems.push(problem.hint("write `accessModes: [ReadWriteMany]`, or `perWorker` instead of `claim`"));
+        let problem = problem.hint("write `accessModes: [ReadWriteMany]`, or `perWorker` instead of `claim`").by_choice();
+        problems.push(Problem { fix: shared_by_many(case, entry), ..problem });
     } else if hosts == 1 && beside {
         // If `whole` is true, the job needs a separate launcher pod, so the hint does not suggest `firstWorker`.
         let groups = case.body.workers.as_ref().is_some_and(|at| at.groups.is_some());
@@ -261,7 +266,7 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
         let whole = groups || per_worker || elastic || !spec.target.has_job_shape;
         let job = if whole { "" } else { "`runsIn: firstWorker` under `launcher`, or " };
         let hint = format!("write {job}`accessModes: [ReadWriteMany]`");
-        problems.push(match one_pod {
+        let problem = match one_pod {
             true => {
                 let message = "the launcher pod and the worker share a claim that only one pod can mount";
                 Problem::new(&SHARED_READ_WRITE_ONCE, at, message).hint(hint)
@@ -270,7 +275,45 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
                 let message = "the launcher pod and the worker share a claim that only one node can mount";
                 Problem::new(&LAUNCHER_SHARES_CLAIM, at, message).hint(hint)
             }
-        });
+        };
+        let together = if whole { None } else { launcher_in_worker(case) };
+        let (fix, other_fix) = match (together, shared_by_many(case, entry)) {
+            (None, shared) => (shared, None),
+            both => both,
+        };
+        problems.push(Problem { fix, other_fix, ..problem.by_choice() });
+    }
+}
+
+/// The edit that lets pods on several nodes mount the claim of an entry. The entry may also be a volume that exists, whose access
+/// modes no edit changes.
+fn shared_by_many(case: &Case<'_>, entry: &Storage) -> Option<Fix> {
+    const MODES: &str = "[ReadWriteMany]";
+    let claim = entry.claim.as_ref()?;
+    let text = case.texts.around(claim.span);
+    match claim.access_modes.as_ref() {
+        Some(modes) => {
+            text.get(modes.span.start..)?.starts_with('[').then(|| Fix { span: modes.span, text: MODES.to_owned() })
+        }
+        None => {
+            let Kind::List(items) = &case.document.get("spec")?.get("storage")?.kind else { return None };
+            let node = items.iter().filter_map(|item| item.get("claim")).find(|node| node.span == claim.span)?;
+            edits::field(case.texts, node, Claim::SHAPE.keys, "accessModes", &json!(["ReadWriteMany"]))
+        }
+    }
+}
+
+/// The edit that lets the launcher run in the first worker.
+fn launcher_in_worker(case: &Case<'_>) -> Option<Fix> {
+    let body = case.document.get("spec")?;
+    let Some(launcher) = body.get("launcher") else {
+        let value = json!({"kind": case.spec.launcher.kind.name(), "runsIn": "firstWorker"});
+        return edits::field(case.texts, body, Body::SHAPE.keys, "launcher", &value);
+    };
+    match launcher.written() {
+        Some(kind) => Some(Fix { span: launcher.span, text: format!("{{kind: {kind}, runsIn: firstWorker}}") }),
+        None if launcher.get("runsIn").is_some() => None,
+        None => edits::field(case.texts, launcher, Launcher::SHAPE.keys, "runsIn", &json!("firstWorker")),
     }
 }
 
