@@ -220,7 +220,8 @@ pub struct Reader<'n, 'p> {
 const MAX_PROBLEMS: usize = 1_000;
 
 enum Step<'n> {
-    Key(&'n Entry, &'static Shape),
+    /// An entry, its shape, and the name of the field, from which a misspelt key differs.
+    Key(&'n Entry, &'static Shape, &'n str),
     Index(usize),
 }
 
@@ -297,10 +298,10 @@ impl<'n, 'p> Reader<'n, 'p> {
         let mut path = String::new();
         for step in &self.path {
             match step {
-                Step::Key(entry, _) if path.is_empty() => path.push_str(&entry.key),
-                Step::Key(entry, _) => {
+                Step::Key(.., name) if path.is_empty() => path.push_str(name),
+                Step::Key(.., name) => {
                     path.push('.');
-                    path.push_str(&entry.key);
+                    path.push_str(name);
                 }
                 Step::Index(index) => path.extend(["[", &index.to_string(), "]"]),
             }
@@ -310,15 +311,16 @@ impl<'n, 'p> Reader<'n, 'p> {
 
     /// Reads the value of an entry whose key is a name, not a declared field.
     pub fn entry<T: Field>(&mut self, entry: &'n Entry) -> Option<At<T>> {
-        self.field(entry, NAMES)
+        self.field(entry, &entry.key, NAMES)
     }
 
-    /// Reads the value of a shape's field.
-    pub fn field<T: Field>(&mut self, entry: &'n Entry, shape: &'static Shape) -> Option<At<T>> {
-        self.path.push(Step::Key(entry, shape));
+    /// Reads the value of a shape's field with this name. If the key is misspelt, reports the problems in the value, but returns
+    /// nothing.
+    pub fn field<T: Field>(&mut self, entry: &'n Entry, name: &'n str, shape: &'static Shape) -> Option<At<T>> {
+        self.path.push(Step::Key(entry, shape, name));
         let value = T::read(&entry.value, self);
         self.path.pop();
-        Some(At { value: value?, span: entry.value.span, key: entry.key_span })
+        Some(At { value: value?, span: entry.value.span, key: entry.key_span }).filter(|_| entry.key == name)
     }
 
     /// Reads a text that is written instead of a map, such as `launcher: torchrun`. The text is the value of the main field of

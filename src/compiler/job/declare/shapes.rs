@@ -74,9 +74,9 @@ macro_rules! shape {
                     return Some(read);
                 })?
                 for entry in reader.map(node, $crate::job::read::Expected::Fields)? {
-                    match entry.key.as_str() {
-                        $($key => read.$field = reader.field(entry, Self::SHAPE),)+
-                        _ => reader.unknown(entry, Self::SHAPE.keys),
+                    match reader.known(node, entry, Self::SHAPE.keys) {
+                        $(Some($key) => read.$field = reader.field(entry, $key, Self::SHAPE),)+
+                        _ => {}
                     }
                 }
                 $($crate::job::declare::shapes::shape!(@require reader node $key $($required)?);)+

@@ -178,7 +178,7 @@ impl<'n> Reader<'n, '_> {
     /// The report of a key without a value.
     fn empty(&self, node: &Node, expected: Expected) -> Problem {
         let path = self.path();
-        let Some(Step::Key(entry, shape)) = self.path.last() else {
+        let Some(Step::Key(entry, shape, _)) = self.path.last() else {
             let problem = Problem::new(&EMPTY_VALUE, node.span, format!("`{path}` has no value"));
             return problem.hint(format!("give it {}, or remove it", expected.value()));
         };
@@ -227,7 +227,7 @@ impl<'n> Reader<'n, '_> {
     fn general(&self, problem: Problem, node: &Node, expected: Expected) -> Problem {
         let path = self.path();
         let own = match self.path.last() {
-            Some(Step::Key(entry, shape)) => Some((*entry, shape.example(&entry.key))),
+            Some(Step::Key(entry, shape, name)) => Some((*entry, shape.example(name))),
             _ => None,
         };
         match &node.kind {
@@ -434,7 +434,7 @@ impl<'n> Reader<'n, '_> {
     /// Reports the value of the current variable if it looks like a secret, and returns whether it does. In that case,
     /// the caller must not put the value into another message.
     pub fn report_secret(&mut self, node: &Node) -> bool {
-        let (Some(Step::Key(entry, _)), Kind::Scalar { text, .. }) = (self.path.last(), &node.kind) else {
+        let (Some(Step::Key(entry, ..)), Kind::Scalar { text, .. }) = (self.path.last(), &node.kind) else {
             return false;
         };
         let Some(problem) = secrets::find_secret(&entry.key, text, node.span) else { return false };
@@ -445,7 +445,7 @@ impl<'n> Reader<'n, '_> {
     /// An example value of the current field.
     pub fn example(&self) -> Option<Json> {
         match self.path.last() {
-            Some(Step::Key(entry, shape)) => shape.example(&entry.key),
+            Some(Step::Key(_, shape, name)) => shape.example(name),
             _ => None,
         }
     }

@@ -27,6 +27,24 @@ fn look_alike(key: &str) -> Option<String> {
 }
 
 impl Reader<'_, '_> {
+    /// The key among `known` that an entry of the map `map` has. Any other key is reported. If a map or a list has a misspelt
+    /// key, returns the key that was probably meant, so that the problems in the value are reported too.
+    pub fn known<'k>(&mut self, map: &Node, entry: &Entry, known: &[&'k str]) -> Option<&'k str> {
+        if let Some(key) = known.iter().find(|key| **key == entry.key) {
+            return Some(key);
+        }
+        let before = self.problems.len();
+        self.unknown(entry, known);
+        let is_parent = match &entry.value.kind {
+            Kind::Map(entries) => !entries.is_empty(),
+            Kind::List(items) => !items.is_empty(),
+            Kind::Scalar { .. } => false,
+        };
+        // Other fixes move or replace the value.
+        let fix = self.problems.get(before)?.fix.as_ref().filter(|fix| is_parent && fix.span == entry.key_span)?;
+        known.iter().copied().find(|key| *key == fix.text && map.entry(key).is_none())
+    }
+
     /// Reports a key that is not among the keys `known`.
     pub fn unknown(&mut self, entry: &Entry, known: &[&str]) {
         let path = self.path();
@@ -69,7 +87,7 @@ impl Reader<'_, '_> {
             let problem = problem.hint(format!("write `{text}`"));
             return self.push(if is_together { problem.fix(span, text) } else { problem });
         }
-        if let [Step::Key(parent, _)] = self.path.as_slice()
+        if let [Step::Key(parent, ..)] = self.path.as_slice()
             && ["metadata", "spec"].contains(&entry.key.as_str())
             && self.document.get(&entry.key).is_none()
             && let Some(fix) = edits::to_top(self.texts, &parent.value, entry)
@@ -106,7 +124,7 @@ impl Reader<'_, '_> {
         };
         self.guessed.extend(near.map(|near| format!("{path}.{near}")));
         if let Some(near) = near {
-            if let Some(Step::Key(parent, _)) = self.path.last()
+            if let Some(Step::Key(parent, ..)) = self.path.last()
                 // If the spec and an overlay both have the field, that is correct: the overlay replaces the field of the spec.
                 && let Some(other) = parent.value.entry(near).filter(|at| at.key_span.source == entry.key_span.source)
             {
@@ -143,7 +161,7 @@ impl Reader<'_, '_> {
 
     /// Whether a number of processes in `workers` may be the number of GPUs, or that of ranks without GPUs.
     fn chooses_gpus(&self, entry: &Entry) -> bool {
-        let Some(Step::Key(parent, _)) = self.path.last() else { return false };
+        let Some(Step::Key(parent, ..)) = self.path.last() else { return false };
         let is_free = ["gpus", "slotsPerWorker"].iter().all(|key| parent.value.entry(key).is_none());
         is_free && matches!(entry.value.scalar(), Some(Scalar::Int(1..)))
     }
@@ -171,7 +189,7 @@ impl Reader<'_, '_> {
     /// The edit that moves a field with a name of another system into a map beside it: `numNodes: 4` becomes
     /// `workers: {replicas: 4}`. If the map `workers` already exists, `replicas: 4` is added to it.
     fn below(&mut self, entry: &Entry, path: &str) -> Option<Fix> {
-        let Some(Step::Key(parent, _)) = self.path.last() else { return None };
+        let Some(Step::Key(parent, ..)) = self.path.last() else { return None };
         let target = other_names::field(&entry.key)?;
         let (section, key) = target.strip_prefix(path)?.strip_prefix('.')?.split_once('.')?;
         // `storage` is a list, whose items need more than one field.
