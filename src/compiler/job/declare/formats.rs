@@ -111,6 +111,11 @@ pub fn fit(form: &TextForm, text: &str) -> Result<(), (String, Option<WayOut>)> 
         "Program" if text.trim().contains(char::is_whitespace) => Some(WayOut::Advice(
             "write options in `launcher.args`; for a program with fixed arguments, put a script into the image".to_owned(),
         )),
+        "Gres" => text
+            .rsplit_once(':')
+            .filter(|(name, count)| count.bytes().all(|byte| byte.is_ascii_digit()) && form.accepts(name))
+            .map(|(name, _)| WayOut::WriteOr(name.to_owned(), "the number of GPUs is that of `spec.workers.gpus`".to_owned()))
+            .or_else(generic),
         "SbatchOption" => look_alike(form, text).or_else(|| sbatch_way_out(text)),
         _ => generic(),
     };
