@@ -287,7 +287,8 @@ fn every_fix_removes_its_problem() {
         }
     }
     let with_fix = "unknown-field unknown-value wrong-type yaml-key yaml-ambiguous slots-above-gpus missing-field \
-        missing-command empty-value literal-word yaml-duplicate-key yaml-syntax pod-security-level idle-gpus resources-twice";
+        missing-command empty-value literal-word yaml-duplicate-key yaml-syntax pod-security-level idle-gpus resources-twice \
+        launcher-unset launcher-shares-claim no-effect shared-read-write-once";
     for code in with_fix.split_whitespace() {
         assert!(tried.contains(code), "no fixture has a fix for {code}");
     }
