@@ -25,6 +25,13 @@ test("what if: sliders write into the spec and keep its comments", async () => {
   await after(page, () => gpus.fill("4"));
   const big = block.replace("replicas: 4", "replicas: 16").replace("gpus: 8", "gpus: 4");
   same(await text(page), big, "16 workers with 4 GPUs");
+  const reset = page.getByRole("button", { name: "Reset sliders" });
+  await after(page, () => reset.click());
+  same([await text(page), await reset.isEnabled()], [block, false], "the spec before the sliders");
+  same([await workers.inputValue(), await gpus.inputValue()], ["4", "8"], "the sliders");
+  await after(page, () => page.keyboard.press("End"));
+  await after(page, () => gpus.fill("4"));
+  same(await text(page), big, "16 workers with 4 GPUs again");
   const cost = () => page.textContent("#what-if [role=status]");
   same(
     await cost(),
@@ -45,6 +52,7 @@ test("what if: sliders write into the spec and keep its comments", async () => {
   // The slider shows what is typed into the spec.
   await after(page, () => write(page, block.replace("replicas: 4", "replicas: 40")));
   same([await workers.inputValue(), await workers.getAttribute("max")], ["40", "64"], "a slider with another scale");
+  check(await reset.isDisabled(), "a reset to a spec before the last edit");
   await page.reload();
   await page.waitForSelector("html[data-ready]");
   await page.click("#what-if summary");

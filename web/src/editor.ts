@@ -325,8 +325,9 @@ export class Editor {
   fixesOf({ fix, otherFix }: Problem): { label: string; fix: PlacedText }[] {
     const fixes = [fix, otherFix].flatMap((one) => one ?? []);
     // Two fixes that remove something differ by its line.
+    const [first, second] = fixes.map(fixLabel);
     const label = (one: PlacedText) =>
-      fixes.length > 1 ? `${fixLabel(one)} line ${this.lineAt(one.from)}` : fixLabel(one);
+      first === second ? `${fixLabel(one)} line ${this.lineAt(one.from)}` : fixLabel(one);
     return fixes.map((one) => ({ label: label(one), fix: one }));
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { costOf, editOf, mostOf, priceFrom, rangesBehind } from "./what-if";
+import { costOf, editBetween, editOf, mostOf, priceFrom, rangesBehind } from "./what-if";
 
 const REPLICAS = "spec.workers.replicas";
 const GPUS = "spec.workers.gpus";
@@ -47,6 +47,19 @@ describe("a slider", () => {
     );
     expect(set("workers:\n  replicas: 4", ["replicas"], [GPUS, 2])).toBe("workers:\n  replicas: 4\n  gpus: 2");
     expect(editOf("workers: {}", {}, GPUS, 2)).toBeUndefined();
+  });
+
+  it("is taken back by an edit of what it has changed", () => {
+    for (const [before, after, edit] of [
+      ["replicas: 16, gpus: 8", "replicas: 4, gpus: 8", { from: 10, to: 12, text: "4" }],
+      ["replicas: 4, gpus: 4", "replicas: 4, gpus: 8", { from: 19, to: 20, text: "8" }],
+      ["a: 1\n  gpus: 2\nb: 2", "a: 1\nb: 2", { from: 5, to: 15, text: "" }],
+      ["replicas: 11", "replicas: 1", { from: 11, to: 12, text: "" }],
+      ["a", "a", { from: 1, to: 1, text: "" }],
+    ] as const) {
+      expect(editBetween(before, after)).toEqual(edit);
+      expect(before.slice(0, edit.from) + edit.text + before.slice(edit.to)).toBe(after);
+    }
   });
 
   it("has room above its number", () => {

@@ -52,6 +52,16 @@ export function rangesBehind(ranges: Ranges, path: Path, { from, to, text }: Pla
   return moved;
 }
 
+/** The edit that turns one text into another: all between what both begin with and what both end with. */
+export function editBetween(before: string, after: string): PlacedText {
+  const most = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < most && before[from] === after[from]) from++;
+  let same = 0;
+  while (same < most - from && before.at(-1 - same) === after.at(-1 - same)) same++;
+  return { from, to: before.length - same, text: after.slice(from, after.length - same) };
+}
+
 /** Reads a price, with a decimal point or comma. Returns undefined if it cannot be read: `1,000` may be one or a thousand. */
 export function priceFrom(text: string): number | undefined {
   const trimmed = text.trim();
@@ -99,6 +109,8 @@ export class WhatIf {
   private state: State | undefined;
   /** The spec behind the last edit of a slider, which may have errors. */
   private written: { spec: string; ranges: Ranges } | undefined;
+  /** The specs before the first and behind the last edit of a slider, until something else changes the spec. */
+  private moved: { before: string; after: string } | undefined;
   private readonly jobs = h("select", { "aria-label": "Job", onchange: () => this.chooseJob() });
   private readonly jobLabel = h("label", {}, h("span", {}, "Job"), this.jobs);
   private readonly sliders = FIELDS.map((field) => {
@@ -118,6 +130,11 @@ export class WhatIf {
   /** Why the price is not used. */
   private readonly unread = h("p", { class: "warn", id: "price-unread", role: "alert" });
   private readonly cost = h("p", { role: "status" });
+  private readonly reset = h(
+    "button",
+    { type: "button", disabled: true, onclick: () => this.takeBack() },
+    "Reset sliders",
+  );
   private readonly hint = h("p", { class: "hint" });
 
   private readonly comparison = once(async () => {
@@ -133,7 +150,15 @@ export class WhatIf {
     const compare = h("button", { type: "button", onclick }, "Compare with another spec…");
     const priceLabel = h("label", {}, h("span", {}, "Price per GPU hour"), this.price);
     parent.append(
-      h("div", { class: "fields" }, this.jobLabel, ...this.sliders.map(({ label }) => label), priceLabel, compare),
+      h(
+        "div",
+        { class: "fields" },
+        this.jobLabel,
+        ...this.sliders.map(({ label }) => label),
+        this.reset,
+        priceLabel,
+        compare,
+      ),
       this.unread,
       this.cost,
       this.hint,
@@ -183,6 +208,7 @@ export class WhatIf {
       input.disabled = !ranges?.[REPLICAS];
       setText(value, number(now));
     }
+    this.reset.disabled = spec !== this.moved?.after || spec === this.moved.before;
     setText(this.hint, this.hintFor(ranges, spec));
     setVisible(this.hint, this.hint.textContent !== "");
     const price = this.priceOf();
@@ -215,12 +241,23 @@ export class WhatIf {
     const ranges = this.ranges();
     const edit = ranges && editOf(spec, ranges, path, value);
     if (!edit) return;
-    this.written = {
-      spec: spec.slice(0, edit.from) + edit.text + spec.slice(edit.to),
-      ranges: rangesBehind(ranges, path, edit),
-    };
+    const after = spec.slice(0, edit.from) + edit.text + spec.slice(edit.to);
+    this.written = { spec: after, ranges: rangesBehind(ranges, path, edit) };
+    this.moved = { before: spec === this.moved?.after ? this.moved.before : spec, after };
     this.context.replace(edit);
     this.draw();
+  }
+
+  /** Puts the spec back to what it was before the sliders moved. */
+  private takeBack() {
+    const spec = this.context.text();
+    if (!this.moved || spec !== this.moved.after) return;
+    this.context.replace(editBetween(spec, this.moved.before));
+    this.written = undefined;
+    this.moved = undefined;
+    this.draw();
+    // The button is off, so it has lost the focus.
+    this.sliders.find(({ input }) => !input.disabled)?.input.focus();
   }
 
   private chooseJob() {
