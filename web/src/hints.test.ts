@@ -7,4 +7,7 @@ it("puts what the page offers in the place of commands", () => {
   expect(inPage("add a Secret; `khorovod explain s3-upload` shows how to create it")).toBe(
     "add a Secret; open the code of this problem to see how",
   );
+  expect(inPage("start a document with `kind: TrainingJob`, or create one with `khorovod init`")).toBe(
+    "start a document with `kind: TrainingJob`, or choose an example in Start from…",
+  );
 });
