@@ -1,4 +1,5 @@
 // Shared by the tests of the page: a server for the built folder, a real Chromium, and the list of cases.
+import { AsyncLocalStorage } from "node:async_hooks";
 import { mkdtempSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -26,7 +27,7 @@ process.once("exit", () => rmSync(places, { recursive: true, force: true }));
 export const place = () => mkdtempSync(join(places, "p-"));
 
 /** The built page. */
-export const dist = fileURLToPath(new URL("dist/", web));
+export const dist = process.env.DIST ?? fileURLToPath(new URL("dist/", web));
 const TYPES = {
   ".html": "text/html",
   ".js": "text/javascript",
@@ -103,6 +104,8 @@ export async function close() {
 /** Opens the page and waits for its first preview. `page.complaints` collects errors and warnings of the console. */
 export async function open(server, { hash = "", spec, wait = true, ...options } = {}) {
   const context = await (await launch()).newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  opened.getStore()?.push(context);
+  await context.addInitScript(rememberShown);
   context.setDefaultTimeout(30_000 * Math.min(6, slack()));
   const page = await context.newPage();
   page.complaints = [];
@@ -148,14 +151,28 @@ export async function write(page, spec) {
   );
 }
 
-/** Waits until the page shows no newer preview. */
-export async function settled(page) {
-  let before;
-  do {
-    before = await page.evaluate(() => document.documentElement.dataset.shown);
-    await page.waitForTimeout(60);
-  } while (before !== (await page.evaluate(() => document.documentElement.dataset.shown)));
+/** Runs in the page: keeps the text of the editor of each preview that is shown. */
+function rememberShown() {
+  new MutationObserver(() => {
+    const { view } = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile;
+    window.shownText = view.state.doc;
+  }).observe(document, { subtree: true, attributeFilter: ["data-shown"] });
 }
+
+/** Waits until the page shows the preview of the editor's text. */
+export const settled = (page) =>
+  page.waitForFunction(
+    () =>
+      document
+        .querySelector("#editor")
+        .shadowRoot.querySelector(".cm-content")
+        .cmTile.view.state.doc.eq(window.shownText),
+    null,
+    { polling: 20 },
+  );
+
+/** The address of the page. `page.url()` is that of some time before. */
+export const address = (page) => page.evaluate(() => location.href);
 
 /** Does something that changes the spec, and waits for its preview. */
 export async function after(page, act, timeout = 30_000) {
@@ -185,8 +202,11 @@ export function test(name, run) {
   cases.push([name, run]);
 }
 
-/** Runs the cases whose name contains the word, and begins with one of the given starts. */
-export async function run(word = "", starts = [""]) {
+/** The contexts that the current case has opened. */
+const opened = new AsyncLocalStorage();
+
+/** Runs the cases whose name contains the word, and begins with one of the given starts. `lanes` is how many run at the same time. */
+export async function run(word = "", starts = [""], lanes = 1) {
   const wanted = cases.filter(([name]) => name.includes(word) && starts.some((start) => name.startsWith(start)));
   if (!wanted.length) {
     console.log(`no case has "${word}" in its name; there are:\n${cases.map(([name]) => name).join("\n")}`);
@@ -194,18 +214,24 @@ export async function run(word = "", starts = [""]) {
     return;
   }
   let failed = 0;
-  for (const [name, run] of wanted) {
-    const start = performance.now();
-    try {
-      const note = await run();
-      console.log(`ok    ${name}${note ? `: ${note}` : ""} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
-    } catch (error) {
-      failed++;
-      console.log(`FAIL  ${name}: ${error.stack}`);
+  const queue = [...wanted];
+  const runNext = async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const [name, run] = next;
+      const start = performance.now();
+      const contexts = [];
+      try {
+        const note = await opened.run(contexts, run);
+        console.log(`ok    ${name}${note ? `: ${note}` : ""} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
+      } catch (error) {
+        failed++;
+        console.log(`FAIL  ${name}: ${error.stack}`);
+      }
+      // The next case starts without the pages of this one.
+      for (const context of lanes > 1 ? contexts : (browser?.contexts() ?? [])) await context.close();
     }
-    // The next case starts without the pages of this one.
-    for (const context of browser?.contexts() ?? []) await context.close();
-  }
+  };
+  await Promise.all(Array.from({ length: lanes }, runNext));
   await close();
   console.log(`${wanted.length} of ${cases.length} cases, ${failed} failed`);
   process.exitCode = failed ? 1 : 0;

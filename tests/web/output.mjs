@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { examples, masked, render, shown } from "./examples.mjs";
 import {
+  address,
   after,
   check,
   editor,
@@ -120,18 +121,18 @@ test("an address names an example and a view", async () => {
   check((await text(page)).includes("launcher: horovodrun"), "the example");
   check(await page.locator("#view-plan").isVisible(), "the view");
   await page.click("#tab-objects");
-  check(page.url().endsWith("#example=elastic&view=objects"), page.url());
+  check((await address(page)).endsWith("#example=elastic&view=objects"), await address(page));
   await page.reload();
   await page.waitForSelector("html[data-ready]");
   check(await page.locator("#view-objects").isVisible(), "the view after a reload");
   check(await page.locator("#notice").isHidden(), "no notice, as nothing was replaced");
   await after(page, () => page.selectOption("#examples", "cpu"));
-  check(page.url().endsWith("#example=cpu&view=objects"), page.url());
+  check((await address(page)).endsWith("#example=cpu&view=objects"), await address(page));
   same(await page.title(), "hello – khorovod preview", "the title");
   // A changed example is not the example.
   await page.locator("#editor .cm-content").focus();
   await page.keyboard.type("#");
-  check(!page.url().includes("#"), page.url());
+  check(!(await address(page)).includes("#"), await address(page));
   await server.close();
 });
 
@@ -187,7 +188,7 @@ test("the page warns about a link that cannot be copied or contains a Secret", a
   check(/too long/.test(await shareStatus(`${smallest}${"# long\n".repeat(700_000)}`)), "4 MiB and more");
   await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
   check(/in the address bar/.test(await shareStatus(smallest)), "no clipboard");
-  check(page.url().includes("#spec="), page.url());
+  check((await address(page)).includes("#spec="), await address(page));
   await server.close();
 });
 
@@ -356,11 +357,11 @@ test("the page renders for every target", async () => {
   // An address and a link name the target.
   await after(page, () => page.selectOption("#examples", "gang"));
   await after(page, () => page.selectOption("#target", "volcano"));
-  check(page.url().endsWith("#example=gang&view=objects&target=volcano"), page.url());
+  check((await address(page)).endsWith("#example=gang&view=objects&target=volcano"), await address(page));
   await page.click("#share");
   await page.waitForFunction(() => document.querySelector("#toast").textContent.startsWith("Link copied"));
   const link = await page.evaluate(() => navigator.clipboard.readText());
-  for (const hash of [new URL(page.url()).hash, link.slice(link.indexOf("#"))]) {
+  for (const hash of [new URL(await address(page)).hash, link.slice(link.indexOf("#"))]) {
     const other = await open(server, { hash });
     same(await other.inputValue("#target"), "volcano", hash);
     await other.click("#tab-objects");
@@ -410,15 +411,15 @@ test("the code of the other targets is loaded when one is chosen", async () => {
   await page.selectOption("#target", "jobset");
   await page.waitForFunction(() => document.querySelector("#toast").textContent.includes("could not be loaded"));
   same([await page.inputValue("#target"), await kinds(page)], ["plain", plain], "without the code");
-  check(page.url().endsWith("#example=smallest&view=objects"), page.url());
+  check((await address(page)).endsWith("#example=smallest&view=objects"), await address(page));
   // The last choice counts, also if the code arrives after it.
   gone = false;
   await page.selectOption("#target", "jobset");
   await page.selectOption("#target", "plain");
   await page.selectOption("#target", "volcano");
-  check(page.url().endsWith("#example=smallest&view=objects"), "the address names what is shown");
+  check((await address(page)).endsWith("#example=smallest&view=objects"), "the address names what is shown");
   await after(page, async () => release());
-  check(page.url().endsWith("&target=volcano"), page.url());
+  check((await address(page)).endsWith("&target=volcano"), await address(page));
   same(
     (await kinds(page)).filter((kind) => kind === "JobSet" || kind === "StatefulSet"),
     [],
@@ -447,7 +448,7 @@ test("the code of the other targets is loaded when one is chosen", async () => {
   await after(page, () => page.evaluate(() => (location.hash = "#example=elastic&view=objects&target=mpijob")));
   await page.waitForFunction(() => document.querySelector("#target").value === "mpijob");
   check((await kinds(page)).includes("MPIJob"), "an address that changed");
-  check(page.url().endsWith("#example=elastic&view=objects&target=mpijob"), page.url());
+  check((await address(page)).endsWith("#example=elastic&view=objects&target=mpijob"), await address(page));
   // An address that names another target needs one module only.
   server.requests.length = 0;
   const other = await open(server, { serviceWorkers: "block", hash: "#example=smallest&view=objects&target=slurm" });

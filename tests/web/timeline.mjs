@@ -1,7 +1,7 @@
 // The timeline: the steps after each fault, its scrubber, its links, and that it is loaded only when it is opened.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { check, open, root, same, serve, test, write } from "./browser.mjs";
+import { address, check, open, root, same, serve, test, write } from "./browser.mjs";
 
 const example = (name) => readFileSync(join(root, "examples", name, "job.yaml"), "utf8");
 const smallest = example("smallest");
@@ -142,11 +142,11 @@ test("a link leads to an event of the timeline", async () => {
   const page = await open(server, { hash: "#example=self-healing&view=timeline&event=hang" });
   await headline(page, "A rank hangs: the ranks run again within");
   await choose(page, "Evict a worker", "A worker is evicted");
-  check(page.url().endsWith("#example=self-healing&view=timeline&event=eviction"), page.url());
+  check((await address(page)).endsWith("#example=self-healing&view=timeline&event=eviction"), await address(page));
   await page.evaluate(() => (location.hash = "#example=self-healing&view=timeline&event=workerNode"));
   await headline(page, "A node fails: the ranks run again within 25 s.");
   await page.click("#tab-plan");
-  check(page.url().endsWith("#example=self-healing&view=plan"), page.url());
+  check((await address(page)).endsWith("#example=self-healing&view=plan"), await address(page));
   await server.close();
 });
 
