@@ -302,11 +302,14 @@ web-modules() {
     cargo clippy --locked --no-deps "${packages[@]}" --all-targets -- -D warnings && cargo test --locked "${packages[@]}"
 }
 
-# The main cases of the preview page in Chromium; the stage `web` has all of them.
-web-quick() { ONLY=main tests/web/run.sh; }
+# The main cases of the preview page in Chromium, with modules that compile faster; the stage `web` has all cases.
+web-quick() {
+    local binary=${CARGO_TARGET_DIR:-target}/debug/khorovod
+    cargo build --locked --quiet && KHOROVOD=$(realpath "$binary") WEB_PROFILE=web-quick ONLY=main tests/web/run.sh
+}
 
-# The preview page in Chromium.
-web() { tests/web/run.sh; }
+# The preview page in Chromium. Types every example at three speeds.
+web() { WHOLE=1 tests/web/run.sh; }
 
 # The main cases of the preview page in Debian's Firefox, by WebDriver BiDi.
 web-firefox() { BROWSER=firefox tests/web/run.sh; }
