@@ -266,6 +266,20 @@ test("what can be focused has a name of whole words, and the editor a descriptio
   await server.close();
 });
 
+test("a phone shows the whole status, and a wide screen three examples in a row", async () => {
+  const server = await serve();
+  const phone = await open(server, { viewport: SIZES.phone, hasTouch: true, isMobile: true, spec: wrong });
+  for (const spec of [wrong, smallest]) {
+    await write(phone, spec);
+    const hidden = await phone.$eval("#status", (one) => one.scrollWidth - one.clientWidth);
+    same(hidden, 0, `px of "${await phone.innerText("#status")}" that are cut off`);
+  }
+  const wide = await open(server, { viewport: { width: 1920, height: 1080 }, spec: "" });
+  const rows = await wide.$$eval(".card", (all) => new Set(all.map((one) => one.getBoundingClientRect().top)).size);
+  same(rows, 2, "rows of six examples");
+  await server.close();
+});
+
 test("at 200 % zoom a pane fills the screen", async () => {
   const server = await serve();
   const page = await open(server, { viewport: { width: 640, height: 400 }, spec: smallest });
