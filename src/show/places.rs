@@ -117,7 +117,10 @@ mod tests {
         problem.other_fix = problem.fix.clone().map(|fix| Fix { text: "slotsPerWorker".to_owned(), ..fix });
         let json: serde_json::Value = serde_json::from_str(&json::text(&all)).unwrap();
         let other = &json["problems"][0]["otherFix"];
-        assert_eq!((&other["text"], &other["line"], &other["endColumn"]), (&"slotsPerWorker".into(), &2.into(), &6.into()));
+        assert_eq!(
+            (&other["text"], &other["line"], &other["endColumn"]),
+            (&"slotsPerWorker".into(), &2.into(), &6.into())
+        );
         let log: serde_json::Value = serde_json::from_str(&sarif::text(&all)).unwrap();
         let fixes = log["runs"][0]["results"][0]["fixes"].as_array().unwrap();
         let texts = fixes.iter().map(|fix| &fix["artifactChanges"][0]["replacements"][0]["insertedContent"]["text"]);

@@ -42,7 +42,8 @@ pub fn text(all: &[Problems]) -> String {
                 result["relatedLocations"] = others.collect();
             }
             // In SARIF, several fixes are alternatives.
-            let fixes: Vec<Value> = problem.fix.iter().chain(&problem.other_fix).map(|fix| change(places, fix)).collect();
+            let fixes: Vec<Value> =
+                problem.fix.iter().chain(&problem.other_fix).map(|fix| change(places, fix)).collect();
             if !fixes.is_empty() {
                 result["fixes"] = fixes.into();
             }

@@ -332,7 +332,10 @@ fn removed(case: &Case<'_>, key: Span) -> Option<Fix> {
         let index = entries.iter().position(|entry| entry.key_span == key || key.within(entry.value.span))?;
         // An overlay may set other fields of the map.
         let is_own = entries.iter().all(|entry| entry.key_span.source == key.source);
-        span = if entries.len() > 1 { yaml::removal(text, 0, entries, index) } else { span }.filter(|_| is_own);
+        if entries.len() > 1 {
+            span = yaml::removal(text, 0, entries, index);
+        }
+        span = span.filter(|_| is_own);
         if entries[index].key_span == key {
             return span.map(|span| Fix { span, text: String::new() });
         }

@@ -256,7 +256,8 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
         if let Some(replicas) = field!(case.workers.replicas) {
             problem = problem.and(replicas.span, "several workers");
         }
-        let problem = problem.hint("write `accessModes: [ReadWriteMany]`, or `perWorker` instead of `claim`").by_choice();
+        let problem =
+            problem.hint("write `accessModes: [ReadWriteMany]`, or `perWorker` instead of `claim`").by_choice();
         problems.push(Problem { fix: shared_by_many(case, entry), ..problem });
     } else if hosts == 1 && beside {
         // If `whole` is true, the job needs a separate launcher pod, so the hint does not suggest `firstWorker`.
