@@ -45,7 +45,9 @@ fn fields(text: &str) -> BTreeSet<String> {
 #[test]
 fn the_fields_of_validate_and_version() {
     let place = place();
-    fs::write(place.path().join("job.yaml"), JOB.replace("gpus", "gpsu")).unwrap();
+    // The key that is set twice has two fixes.
+    let spec = JOB.replace("gpus", "gpsu") + "  workingDir: /a\n  workingDir: /b\n";
+    fs::write(place.path().join("job.yaml"), spec).unwrap();
     let (code, out, _) = run(khorovod(place.path()).args(["validate", "-o", "json", "job.yaml"]));
     assert_eq!((code, fields(&out)), (1, listed("validate")));
     let (code, out, _) = run(khorovod(place.path()).args(["version", "-o", "json"]));
