@@ -1,6 +1,7 @@
-"""Runs a segment of the chaos bench: chaos.py SEED SEGMENT FILE [FOLDER PROGRAM], in a cluster. See README.md.
+"""Runs a segment of the chaos bench: chaos.py SEED SEGMENT FILE [SYSTEM FOLDER PROGRAM...], in a cluster. See README.md.
 
-FILE gets a line of JSON for the segment, one for each fault, and one for each job. FOLDER and PROGRAM are those of the MPI Operator.
+FILE gets a line of JSON for the segment, one for each fault, and one for each job. FOLDER and PROGRAM are the source and the program
+of each controller of another system.
 """
 import concurrent.futures
 import contextlib
@@ -19,7 +20,8 @@ import outages  # noqa: E402
 from bounds import API, CONTINUES, CONTINUES_NODE, CUT, DETECTION, DNS, PAUSES, PULL, TRAINED, bound, cost  # noqa: E402
 from case import ROOT, IMAGE, Failed, FieldMissing, World, job, merge  # noqa: E402
 from faults import evict, first_process, processes  # noqa: E402
-from training import RANKS, STALL_FIELD, JobCase, Training, backoff, operator_bench  # noqa: E402
+from peers import SYSTEMS  # noqa: E402
+from training import RANKS, STALL_FIELD, JobCase, Training, backoff  # noqa: E402
 
 # The jobs: shape, spares and nodes. A node that ends stays dead, so each job has a node more than it needs.
 JOBS = {"spare-1": ("set", 1, 5), "spare-2": ("set", 1, 5), "plain": ("set", 0, 5), "indexed": ("job", 0, 4)}
@@ -33,7 +35,7 @@ POD_ENDS = ("worker-killed", "worker-node", "launcher-killed", "launcher-node", 
 # A cut needs a launcher that is on another node than both ranks.
 SET_ONLY = ("cut-workers", "cut-launcher")
 # No fault starts after this time, so that a segment takes less than 30 minutes.
-LIMIT = 22 * 60
+LIMIT = int(os.environ.get("LIMIT", 22 * 60))
 
 
 def plan(rng, stall):
@@ -217,10 +219,11 @@ def has_stall(world):
         case.close()
 
 
-def main(seed, segment, path, folder=None, program=None):
+def main(seed, segment, path, system="khorovod", *parts):
     world, began, lock = World(), time.time(), threading.Lock()
-    if program:
-        operator_bench().start_operator(folder, program)
+    if parts:
+        SYSTEMS[system].start(*zip(parts[::2], parts[1::2]))
+        time.sleep(8)
     stall = has_stall(world)
     with open(path, "w") as file:
         def write(line):
@@ -229,13 +232,13 @@ def main(seed, segment, path, folder=None, program=None):
                 file.flush()
                 print(f"{time.time() - began:6.0f} s  " + json.dumps({k: v for k, v in line.items() if k != "why"}), flush=True)
         local, common = plan(random.Random(f"{seed}/{segment}"), stall)
-        write({"segment": segment, "seed": seed, "system": "mpi-operator" if program else "khorovod", "commit": os.environ["COMMIT"],
+        write({"segment": segment, "seed": seed, "system": system, "commit": os.environ["COMMIT"],
                "kubernetes": os.environ["KUBERNETES"], "cpus": os.cpu_count(), "left_out": [] if stall else ["rank-stopped"]})
         nodes, trainings = list(range(1, NODES + 1)), []
         for name, (shape, spares, count) in JOBS.items():
-            # An MPIJob has one shape, and no spares.
-            how = ("set", 0) if program else (shape, spares)
-            trainings.append(Training(world, name, *how, nodes[:count], stall and not program, bool(program)))
+            # Jobs of other systems have one shape, and no spares.
+            how = ("set", 0) if parts else (shape, spares)
+            trainings.append(Training(world, name, *how, nodes[:count], stall and not parts, system))
             del nodes[:count]
         for training in trainings:
             training.begin()

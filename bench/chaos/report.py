@@ -4,6 +4,7 @@ import collections
 import glob
 import json
 import os
+import re
 import statistics
 import sys
 
@@ -14,6 +15,8 @@ FAILURES = os.path.join(HERE, "..", "..", "docs", "failures.md")
 MEASURED = os.path.join(HERE, "..", "..", "src", "compiler", "timeline", "measured.txt")
 # The faults that cost a worker, which a spare replaces.
 REPLACED = ("worker-killed", "worker-node", "cut-launcher", "image-pull")
+# The other systems, in the order of the report, and the words for their jobs.
+PEERS = {"mpi-operator": "MPI Operator", "jobset": "JobSet", "trainer": "Trainer"}
 
 
 def load():
@@ -141,6 +144,11 @@ WORDS = {
     "cut-launcher": "the network between the launcher and a worker fails", "launcher-killed": "the launcher is killed",
     "launcher-node": "the node of the launcher fails", "disk-full": "a checkpoint cannot be written, because the disk is full",
 }
+# Those for the faults of the whole cluster, and for a pause without a restart.
+OUTAGES = {
+    "dns-refused": "DNS refuses connections for 30 s", "dns-silent": "DNS does not answer for 30 s", "api-away": "the API server is away for 3 minutes",
+    "cut-workers": "the network between two workers fails for 20 s",
+}
 VARIANTS = ("with a spare", "without a spare", "Indexed Job")
 
 
@@ -172,6 +180,46 @@ def for_docs(segments):
     return lines
 
 
+def of_peer(name, segments):
+    """The section of another system."""
+    faults = [fault for segment in segments for fault in segment["faults"]]
+    jobs = [job for segment in segments for job in segment["jobs"]]
+    errors = [error["error"] for segment in segments for error in segment["errors"]]
+    lost = sum(not fault["survived"] for fault in faults)
+    lines = ["", f"## {PEERS[name]}", "",
+             f"{len(faults)} faults in {len(segments)} segment{'s' if len(segments) > 1 else ''}; {lost} of them needed a person. A person intervenes {INTERVENTION} s after a fault that the run "
+             "does not survive. Detected is the start of the next pod. A job that had not\nrecovered from its last fault "
+             "when a fault of the whole cluster began counts as lost again.", ""]
+    lines += [f"Could not be injected or measured: {', '.join(errors)}.", ""] if errors else []
+    lines += [*by_kind(faults, bounds=False), ""]
+    return lines + ([f"Goodput: {total(jobs)[0]:.3f}."] if jobs else [])
+
+
+def compared(systems):
+    """The table of docs/failures.md for all systems: how many runs went on after each fault, and the median time until their ranks ran."""
+    names = [name for name in ("khorovod", *PEERS) if systems[name]]
+    groups = {name: collections.defaultdict(list) for name in names}
+    for name in names:
+        for fault in (fault for segment in systems[name] for fault in segment["faults"]):
+            groups[name][fault["fault"]].append(fault)
+
+    def cell(group):
+        if not group:
+            return ""
+        again = [fault["again"] for fault in group if fault["survived"] and fault["again"] is not None]
+        return f"{sum(fault['survived'] for fault in group)} of {len(group)}" + (f", {statistics.median(again):.1f} s" if again else "")
+    lines = ["| Fault | " + " | ".join(PEERS.get(name, name) for name in names) + " |", "|---" * (len(names) + 1) + "|"]
+    for kind, words in (WORDS | OUTAGES).items():
+        if any(groups[name][kind] for name in names if name != "khorovod"):
+            lines.append(f"| {words} | " + " | ".join(cell(groups[name][kind]) for name in names) + " |")
+    everything = {name: [fault for group in groups[name].values() for fault in group] for name in names}
+    lines.append("| all faults | " + " | ".join(
+        f"{sum(fault['survived'] for fault in everything[name])} of {len(everything[name])}" for name in names) + " |")
+    lines.append("| goodput | " + " | ".join(
+        f"{total([job for segment in systems[name] for job in segment['jobs']])[0]:.2f}" for name in names) + " |")
+    return lines
+
+
 def main():
     systems = load()
     lines = ["# Results of the chaos bench", "",
@@ -181,21 +229,16 @@ def main():
     if systems["khorovod"]:
         lines_of_summary, met = summary(systems["khorovod"])
         lines += lines_of_summary
-    theirs = systems["mpi-operator"]
-    if theirs:
-        faults = [fault for segment in theirs for fault in segment["faults"]]
-        lines += ["", "## MPI Operator", "",
-                  f"{len(faults)} faults in {len(theirs)} segments. A person intervenes {INTERVENTION} s after a fault that the run "
-                  "does not survive. Detected is the start of the next pod. A job that had not\nrecovered from its last fault "
-                  "when a fault of the whole cluster began counts as lost again.", "", *by_kind(faults, bounds=False), "",
-                  f"Goodput: {total([job for segment in theirs for job in segment['jobs']])[0]:.3f}."]
+    for name in PEERS:
+        if systems[name]:
+            lines += of_peer(name, systems[name])
     with open(FAILURES) as file:
         docs = file.read()
-    before, after = docs.split("<!-- measured: bench/chaos/report.py -->\n"), "\n<!-- end of measured -->"
+    tables = iter((for_docs(systems["khorovod"]), compared(systems)))
+    docs = re.sub(r"(<!-- measured: bench/chaos/report\.py -->\n).*?(\n<!-- end of measured -->)",
+                  lambda found: found[1] + "\n" + "\n".join(next(tables)) + "\n" + found[2], docs, flags=re.S)
     pages = {os.path.join(HERE, "results.md"): "\n".join(lines) + "\n",
-             MEASURED: "\n".join(for_timeline(systems["khorovod"])) + "\n",
-             FAILURES: before[0] + "<!-- measured: bench/chaos/report.py -->\n\n" + "\n".join(for_docs(systems["khorovod"]))
-             + "\n" + after + before[1].split(after, 1)[1]}
+             MEASURED: "\n".join(for_timeline(systems["khorovod"])) + "\n", FAILURES: docs}
     for path, text in pages.items():
         with open(path) as file:
             changed = file.read() != text

@@ -1,5 +1,5 @@
 """A training job of the chaos bench: its objects, its pods, and its record of steps."""
-import importlib.util
+import http.client
 import json
 import os
 import time
@@ -8,6 +8,7 @@ from bounds import CHECKPOINT, GRACE, INTERVENTION, STALL, STEP
 from case import IMAGE, Case, Failed, ended, label, merge, ready
 from examples import volumes
 from lost_nodes import APART
+from peers import AFFINITY, SYSTEMS
 
 GPUS, RANKS = 4, 2
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -16,21 +17,9 @@ STALL_FIELD = {"lifecycle": {"stall": {"timeout": f"{STALL}s"}}}
 DETECTED = r"khorovod: .*(lost worker|attempt \d+ of \d+ failed|attempt ended|ends, because|no (output|change of))"
 
 
-def operator_bench():
-    """bench/operator.py; its name is also that of a module of Python."""
-    spec = importlib.util.spec_from_file_location("operator_bench", os.path.join(os.path.dirname(FOLDER), "operator.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def affinity(shape):
-    """The affinity of the pods of each kind of object: workers run on different nodes, and the launcher on another one if there
-    is one."""
-    def away(component):
-        return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": {
-            "topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app.kubernetes.io/component": component}}}}]}}
-    return {"Job": APART} if shape == "job" else {"StatefulSet": merge(APART, away("launcher")), "Job": away("worker")}
+    """The affinity of the pods of each kind of object."""
+    return {"Job": APART} if shape == "job" else {"StatefulSet": AFFINITY["worker"], "Job": AFFINITY["launcher"]}
 
 
 class JobCase(Case):
@@ -53,8 +42,10 @@ class JobCase(Case):
 
 
 class Training:
-    def __init__(self, world, name, shape, spares, nodes, stall=False, operator=False):
-        self.name, self.shape, self.spares, self.nodes, self.stall, self.operator = name, shape, spares, nodes, stall, operator
+    def __init__(self, world, name, shape, spares, nodes, stall=False, system="khorovod"):
+        self.name, self.shape, self.spares, self.nodes, self.stall = name, shape, spares, nodes, stall
+        # The other system that runs the job, and the ssh keys of a job that has its own.
+        self.peer, self.ranks, self.keys = SYSTEMS.get(system), RANKS, None
         self.case = JobCase(world, f"chaos-{name}")
         self.folder = os.path.join(os.environ["STATE"], "claims", f"{self.case.namespace}-0")
         volumes(self.case, 1, **{"size": "1Gi", "class": self.case.namespace, "mode": "ReadWriteMany"})
@@ -90,49 +81,35 @@ class Training:
         return merge(spec, STALL_FIELD if self.stall else {})
 
     def text(self):
-        if self.operator:
-            return self.mpijob()
+        if self.peer:
+            return "\n---\n".join(map(json.dumps, self.peer.objects(self)))
         return self.case.render({"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "train"},
                                  "spec": self.spec()})
 
-    def mpijob(self):
-        spec = self.spec()
-        objects = operator_bench().mpijob(RANKS, f"env RECORD=/record STEP={STEP} CHECKPOINT={CHECKPOINT} {' '.join(spec['command'])}")
-        job = objects[1]
-        job["spec"]["runPolicy"]["backoffLimit"] = 100
-        for role, replicas in job["spec"]["mpiReplicaSpecs"].items():
-            replicas["restartPolicy"] = "OnFailure" if role == "Worker" else "Never"
-            template = replicas["template"]
-            template["metadata"] = {"labels": {"app.kubernetes.io/component": role.lower()}}
-            template["spec"] |= spec["placement"] | {"affinity": affinity(self.shape)["Job" if role == "Launcher" else "StatefulSet"]}
-            template["spec"]["volumes"] += [{"name": "record", "persistentVolumeClaim": {"claimName": "record"}},
-                                            {"name": "programs", "configMap": {"name": "programs"}},
-                                            {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}}]
-            template["spec"]["containers"][0]["volumeMounts"] += [
-                {"name": "record", "mountPath": "/record"}, {"name": "programs", "mountPath": "/programs"},
-                {"name": "shm", "mountPath": "/dev/shm"}]
-        claim = spec["storage"][0]["claim"]
-        objects += [
-            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "programs"}, "data": spec["code"]["files"]},
-            {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "record"}, "spec": {
-                "storageClassName": claim["storageClassName"], "accessModes": claim["accessModes"],
-                "resources": {"requests": {"storage": claim["size"]}}}}]
-        return "\n---\n".join(map(json.dumps, objects))
-
     def apply(self):
-        self.case.kubectl("apply", "-f", "-", text=self.text())
+        text, tries = self.text(), []
+
+        def applied():
+            tries.append(self.case.kubectl("apply", "-f", "-", text=text, check=False))
+            return not tries[-1].returncode
+        try:
+            # Trainer refuses a TrainJob until it has read its runtime, and a webhook may not answer at once.
+            self.case.until("admission", applied, 30 if self.peer else 0)
+        except Failed:
+            raise Failed(tries[-1].stderr.strip()) from None
 
     def intervene(self, since):
         """All that a person does for a run that does not continue: deletes its objects and applies them again."""
         held, waited = self.case.changes[-1][1], time.time() - since
         self.counted += max(0, INTERVENTION - waited)
         self.counted_held += max(0, INTERVENTION - waited) * held
-        if self.operator:
-            self.case.kubectl("delete", "mpijob", "--all")
+        if self.peer:
+            self.case.kubectl("delete", self.peer.kind, "--all")
         else:
             self.case.delete("train")
         self.case.kubectl("delete", "pods", "--all", "--force", "--grace-period=0", "--wait=false")
-        self.case.until("end of the pods", lambda: not self.case.living() and not self.case.jobs(), 60)
+        self.case.until("end of the pods", lambda: not self.case.living() and not self.case.jobs() and not (
+            self.peer and self.case.kubectl("get", self.peer.gone, "-o", "name").stdout), 60)
         self.apply()
         self.until_trained(time.time(), 5, 240)
 
@@ -179,7 +156,7 @@ class Training:
 
     def launcher(self):
         found = self.case.living("launcher") or [
-            p for p in self.case.living() if label(p, "batch.kubernetes.io/job-completion-index") == "0"]
+            p for p in self.case.living() if not self.peer and label(p, "batch.kubernetes.io/job-completion-index") == "0"]
         if not found:
             raise Failed(f"{self.name} has no launcher")
         return max(found, key=lambda p: p["metadata"]["creationTimestamp"])
@@ -188,9 +165,17 @@ class Training:
         return self.shape == "set" and sum(map(ready, self.case.living("worker"))) > RANKS
 
     def ended(self):
-        """Whether the run has ended."""
-        return any(c["type"] in ("Complete", "Failed", "SuccessCriteriaMet", "FailureTarget") and c["status"] == "True"
-                   for j in self.case.jobs() for c in j.get("status", {}).get("conditions", []))
+        """How the run has ended, `complete` or `failed`, or None."""
+        complete, failed = (self.peer.complete, self.peer.failed) if self.peer else (("Complete", "SuccessCriteriaMet"), ("Failed", "FailureTarget"))
+        objects = self.case.jobs()
+        if self.peer and self.peer.state:
+            try:
+                objects = [self.case.cluster.get(self.peer.state.format(self.case.namespace)) or {}]
+            except (OSError, http.client.HTTPException):
+                # The API server is away.
+                return None
+        true = {c["type"] for o in objects for c in o.get("status", {}).get("conditions", []) if c["status"] == "True"}
+        return "complete" if true & set(complete) else "failed" if true & set(failed) else None
 
     def until_trained(self, since, seconds, allowed):
         """Waits until the newest launch has trained for some seconds since a time; returns whether it did."""
@@ -204,7 +189,7 @@ class Training:
 
     def detected(self, since, lost_launcher):
         """When the loss was detected: the time of a line of the launcher, or that at which the next launcher was created."""
-        if lost_launcher or self.operator:
+        if lost_launcher or self.peer:
             return min((when for when, _ in self.case.starts if when > since), default=None)
         try:
             return min((when for when in self.case.log_times(DETECTED, self.launcher()) if when > since), default=None)
@@ -232,9 +217,7 @@ class Training:
         with open(os.path.join(self.folder, "end"), "w"):
             pass
         try:
-            self.case.until("end of the run", self.ended, 120)
-            line["ended"] = "complete" if any(c["type"] in ("Complete", "SuccessCriteriaMet") for j in self.case.jobs()
-                                              for c in j["status"].get("conditions", [])) else "failed"
+            line["ended"] = self.case.until("end of the run", self.ended, 120)
             self.case.until("freed devices", self.case.freed, 60)
             line["freed"] = self.case.freed() - asked
         except Failed as error:
@@ -254,7 +237,7 @@ def backoff(training, kind, pod):
     """How long Kubernetes waits before it starts this pod, or its container, again."""
     index = pod["metadata"].get("annotations", {})
     failures = [int(index.get(f"batch.kubernetes.io/job-index-{name}", 0)) for name in ("failure-count", "ignored-failure-count")]
-    if training.operator:
+    if training.peer:
         return 0
     if training.shape == "job":
         return 10 * 2 ** sum(failures)

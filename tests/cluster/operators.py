@@ -3,22 +3,19 @@
 Each job must print the right sum, fail if its program fails, free its devices in both cases, and not start again if the same
 text is applied. The operators' admission webhooks are active.
 """
-import glob
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 
 import yaml
 
-from case import ROOT, Case, Failed, World, job, owner, run
+from case import ROOT, Case, Failed, World, job, owner
+from controllers import STATE, install, start, start_jobset, start_mpi_operator, start_trainer
 from examples import overlay, scenarios, volumes
 
 SOURCES, PROGRAMS = sys.argv[1:]
-STATE = os.environ["STATE"]
-ADDRESS = "10.100.0.1"
 # The final states of each target's object: of success and of failure.
 ENDS = {"mpijob": (("Succeeded",), ("Failed",)), "jobset": (("Completed",), ("Failed",)),
         "trainjob": (("Complete",), ("Failed",)), "vcjob": (("Completed",), ("Failed", "Terminated", "Aborted"))}
@@ -38,86 +35,21 @@ GROW = {"mpijob": ("--type=merge", '{"spec": {"mpiReplicaSpecs": {"Worker": {"re
         "vcjob": ("--type=json", '[{"op": "replace", "path": "/spec/tasks/1/replicas", "value": 3}]')}
 
 
-def start(name, *command, **environment):
-    with open(f"{STATE}/log/{name}", "w") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, env=dict(os.environ, **environment))
-
-
-def install(*patterns):
-    for pattern in patterns:
-        for path in sorted(glob.glob(os.path.join(SOURCES, pattern))):
-            with open(path) as file:
-                kind = file.read()
-            if "kind: CustomResourceDefinition" in kind:
-                run("kubectl", "apply", "--server-side", "--force-conflicts", "-f", path)
-    while run("kubectl", "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s", check=False).returncode:
-        time.sleep(0.5)
-
-
-def certificate():
-    """Creates a certificate for webhooks where controller-runtime expects it; returns the temporary folder and the CA."""
-    folder = os.path.join(STATE, "webhooks")
-    certificates = os.path.join(folder, "k8s-webhook-server", "serving-certs")
-    os.makedirs(certificates, exist_ok=True)
-    if not os.listdir(certificates):
-        run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=webhooks",
-            "-addext", f"subjectAltName=IP:{ADDRESS}", "-keyout", f"{certificates}/tls.key", "-out", f"{certificates}/tls.crt")
-    return folder, run("base64", "-w0", f"{certificates}/tls.crt").stdout
-
-
-def admit(path, port, authority):
-    """Applies the webhooks of a manifest, with a process of this machine instead of a Service; skips webhooks for all pods."""
-    with open(os.path.join(SOURCES, path)) as file:
-        configurations = [c for c in yaml.safe_load_all(file) if c]
-    for configuration in configurations:
-        configuration["metadata"]["name"] = f"{configuration['metadata']['name']}-{port}"
-        hooks = [hook for hook in configuration["webhooks"] if "pods" not in hook["rules"][0]["resources"]]
-        for hook in hooks:
-            service = hook["clientConfig"].pop("service")
-            hook["clientConfig"].update(url=f"https://{ADDRESS}:{port}{service['path']}", caBundle=authority)
-        configuration["webhooks"] = hooks
-        run("kubectl", "apply", "-f", "-", text=yaml.safe_dump(configuration))
-
-
-def controller(name, program, port, settings, hooks):
-    """Starts an operator that uses controller-runtime, with its own certificates disabled and its webhooks on this machine."""
-    folder, authority = certificate()
-    path = f"{STATE}/{name}.yaml"
-    with open(path, "w") as file:
-        yaml.safe_dump({"kind": "Configuration", "webhook": {"port": port}, "leaderElection": {"leaderElect": False},
-                        "health": {"healthProbeBindAddress": f":{port + 1}"}, "metrics": {"bindAddress": f":{port + 2}"}} | settings, file)
-    start(name, f"{PROGRAMS}/{name}/{program}", f"--config={path}", TMPDIR=folder)
-    admit(hooks, port, authority)
-
-
-def start_mpi_operator():
-    install("mpi-operator/manifests/base/*.yaml")
-    run("kubectl", "create", "namespace", "mpi-operator")
-    start("mpi-operator", f"{PROGRAMS}/mpi-operator/mpi-operator", "--kubeConfig", os.environ["KUBECONFIG"], "--namespace", "")
-
-
-def start_jobset():
-    install("jobset/config/components/crd/bases/*.yaml")
-    controller("jobset", "jobset", 9443, {"apiVersion": "config.jobset.x-k8s.io/v1alpha1", "internalCertManagement": {"enable": False}},
-               "jobset/config/components/webhook/manifests.yaml")
-
-
-def start_trainer():
-    if not os.path.isdir(f"{PROGRAMS}/jobset"):
-        raise Failed("Trainer needs JobSet")
-    install("trainer/manifests/base/crds/*.yaml")
-    controller("trainer", "trainer-controller-manager", 9453, {"apiVersion": "config.trainer.kubeflow.org/v1alpha1", "certManagement": {"enable": False}},
-               "trainer/manifests/base/webhook/manifests.yaml")
-
-
 def start_volcano():
-    install("volcano/config/crd/*/bases/*.yaml")
+    install(f"{SOURCES}/volcano/config/crd/*/bases/*.yaml")
     flags = [f"--kubeconfig={os.environ['KUBECONFIG']}", "--leader-elect=false", "--logtostderr", "-v=3"]
     start("volcano-scheduler", f"{PROGRAMS}/volcano/scheduler", *flags)
     start("volcano", f"{PROGRAMS}/volcano/controller-manager", *flags)
 
 
-STARTS = {"mpi-operator": start_mpi_operator, "jobset": start_jobset, "trainer": start_trainer, "volcano": start_volcano}
+def start_operator(operator):
+    if operator == "volcano":
+        return start_volcano()
+    if operator == "trainer" and not os.path.isdir(f"{PROGRAMS}/jobset"):
+        raise Failed("Trainer needs JobSet")
+    how, program = {"mpi-operator": (start_mpi_operator, "mpi-operator"), "jobset": (start_jobset, "jobset"),
+                    "trainer": (start_trainer, "trainer-controller-manager")}[operator]
+    return how(f"{SOURCES}/{operator}", f"{PROGRAMS}/{operator}/{program}")
 
 
 def true_conditions(case, kind):
@@ -219,7 +151,7 @@ def main():
         if not os.path.isdir(f"{PROGRAMS}/{operator}"):
             continue
         try:
-            STARTS[operator]()
+            start_operator(operator)
             time.sleep(8)
         except Failed as error:
             print(f"FAIL  {operator}: {error}", flush=True)

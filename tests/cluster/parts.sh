@@ -84,10 +84,17 @@ cluster_types() {
         mv "$home.new" "$home"
 }
 
+# module_folder MODULE@VERSION: prints the folder of a Go module.
+module_folder() { go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p'; }
+
 # published MODULE@VERSION FILE: prints a file of a Go module.
-published() {
-    cat "$(go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')/$2"
-}
+published() { cat "$(module_folder "$1")/$2"; }
+
+# The controllers of JobSet and of Kubeflow Trainer, which needs JobSet.
+jobset_module=sigs.k8s.io/jobset@v0.12.0
+trainer_module=github.com/kubeflow/trainer/v2@v2.3.0
+jobset_controller() { go_program jobset "${jobset_module#*@}" "${jobset_module%@*}"; }
+trainer_controller() { go_program trainer-controller-manager "${trainer_module#*@}" "${trainer_module%@*}/cmd/trainer-controller-manager"; }
 
 # under_test: exports the variables for tests of jobs, and builds what is missing: KHOROVOD, the program, by default the release
 # binary; IMAGES, the archives for the nodes, by default the worker image of image/; IMAGE, the image of jobs.
