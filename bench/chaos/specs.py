@@ -3,7 +3,6 @@ import json
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 BINARY = os.path.abspath(sys.argv[1])
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -13,9 +12,7 @@ from training import Training  # noqa: E402
 
 failed = 0
 for name, shape, spares in (("spare", "set", 1), ("plain", "set", 0), ("indexed", "job", 0)):
-    training = Training.__new__(Training)
-    training.name, training.shape, training.spares, training.stall = name, shape, spares, True
-    training.case = SimpleNamespace(namespace="chaos")
+    training = Training.without_cluster(name, shape, spares, True, "khorovod")
     job = {"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "train"}, "spec": training.spec()}
     done = subprocess.run([BINARY, "validate", "-"], input=json.dumps(job), text=True, capture_output=True)
     print(f"{'FAIL' if done.returncode else 'ok  '}  chaos: the spec of the job {name}", done.stderr if done.returncode else "")

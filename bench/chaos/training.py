@@ -3,6 +3,7 @@ import http.client
 import json
 import os
 import time
+from types import SimpleNamespace
 
 from bounds import CHECKPOINT, GRACE, INTERVENTION, STALL, STEP
 from case import IMAGE, Case, Failed, ended, label, merge, ready
@@ -43,9 +44,8 @@ class JobCase(Case):
 
 class Training:
     def __init__(self, world, name, shape, spares, nodes, stall=False, system="khorovod"):
-        self.name, self.shape, self.spares, self.nodes, self.stall = name, shape, spares, nodes, stall
-        # The other system that runs the job, and the ssh keys of a job that has its own.
-        self.peer, self.ranks, self.keys = SYSTEMS.get(system), RANKS, None
+        self.describe(name, shape, spares, stall, system)
+        self.nodes = nodes
         self.case = JobCase(world, f"chaos-{name}")
         self.folder = os.path.join(os.environ["STATE"], "claims", f"{self.case.namespace}-0")
         volumes(self.case, 1, **{"size": "1Gi", "class": self.case.namespace, "mode": "ReadWriteMany"})
@@ -58,6 +58,19 @@ class Training:
         self.cost = 0
 
     # The objects.
+
+    def describe(self, name, shape, spares, stall, system):
+        self.name, self.shape, self.spares, self.stall = name, shape, spares, stall
+        # The other system that runs the job, and the ssh keys of a job that has its own.
+        self.peer, self.ranks, self.keys = SYSTEMS.get(system), RANKS, None
+
+    @classmethod
+    def without_cluster(cls, *how):
+        """A training of which only the objects are needed."""
+        training = cls.__new__(cls)
+        training.describe(*how)
+        training.case = SimpleNamespace(namespace="chaos")
+        return training
 
     def spec(self):
         with open(os.path.join(FOLDER, "train.py")) as file:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Renders every example for each Kubernetes target and submits the objects to an API server with the published custom resources
-in the folder KHOROVOD_CORPUS, as a dry run with strict validation. tests/targets/refused.txt lists the expected errors."""
+in the folder KHOROVOD_CORPUS, as a dry run with strict validation. tests/targets/refused.txt lists the expected errors. Also submits the
+objects with which the chaos bench runs its jobs on other systems."""
 import glob
 import os
 import subprocess
@@ -9,6 +10,10 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TARGETS = {"mpijob": "mpijob.kubeflow.org/", "jobset": "jobset.jobset.x-k8s.io/", "trainjob": "trainjob.trainer.kubeflow.org/",
            "volcano": "job.batch.volcano.sh/"}
+os.environ.setdefault("IMAGE", "localhost/worker:1")
+sys.path.append(f"{ROOT}/bench/chaos")
+from peers import SYSTEMS  # noqa: E402
+from training import Training  # noqa: E402
 
 
 def kubectl(*words, text=None):
@@ -45,6 +50,12 @@ def main():
                 print(f"FAIL  {target} {name}: {said.stdout} {said.stderr.strip()}")
             else:
                 accepted[target] += 1
+    for system, peer in SYSTEMS.items():
+        text = Training.without_cluster("plain", "set", 0, False, system).text()
+        said = kubectl("apply", "-n", "accept", "--dry-run=server", "--validate=strict", "-f", "-", text=text)
+        if said.returncode or "Warning" in said.stderr or f"\n{peer.kind}." not in said.stdout:
+            failures += 1
+            print(f"FAIL  the job of the chaos bench for {peer.title}: {said.stdout} {said.stderr.strip()}")
     print("accepted:", ", ".join(f"{count} for {target}" for target, count in accepted.items()), f"- {failures} failed")
     return bool(failures or min(accepted.values()) < 20)
 
