@@ -158,5 +158,5 @@ SYSTEMS = {
     "jobset": Peer("JobSet", lambda jobset: start_jobset(*jobset), jobset, "jobset", "jobset",
                    "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets/train", ("Completed",), ("Failed",)),
     "trainer": Peer("Trainer", lambda jobset, trainer: (start_jobset(*jobset), start_trainer(*trainer)), trainjob, "trainjob",
-                    "trainjob,jobset", "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{}/trainjobs/train", ("Complete",), ("Failed",)),
+                    "trainjob,jobset,secret", "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{}/trainjobs/train", ("Complete",), ("Failed",)),
 }
