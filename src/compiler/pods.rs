@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::job::target::SshKeys;
 use crate::job::valid::{DownloadSource, HealthPolicy, LauncherKind, Mpi, Progress, S3, Stall, Volume, VolumeSource};
 use crate::plan::{Plan, Shape};
+use crate::yaml::writer::Literal;
 use scripts::scripts;
 
 pub use scripts::{Scripts, without_comments};
@@ -29,7 +30,26 @@ pub struct File {
     /// Its name in `/etc/khorovod/scripts`.
     pub name: &'static str,
     /// Its whole content.
-    pub text: Cow<'static, str>,
+    pub content: Content,
+}
+
+/// The content of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// The same text for every job.
+    Static(Literal),
+    /// A text that depends on the job.
+    Generated(String),
+}
+
+impl File {
+    /// Its whole content as text.
+    pub fn text(&self) -> Cow<'_, str> {
+        match &self.content {
+            Content::Static(literal) => literal.text().into(),
+            Content::Generated(text) => text.into(),
+        }
+    }
 }
 
 /// The revision of what pods run, which is part of every run's name.
@@ -47,7 +67,8 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
     files.extend(scripts![scripts, "common.sh", "attempt.sh", "alive.sh", "ranks.sh", "signal.sh"]);
     if plan.spec.target.ssh_keys == SshKeys::Operator {
         // With the MPI Operator, `common.sh` also copies the keys of the operator.
-        files[1].text += scripts.text(const { scripts::position("operator-keys.sh") });
+        let [common, keys] = scripts![scripts, "common.sh", "operator-keys.sh"];
+        files[1] = generated("common.sh", [common.text(), keys.text()].concat());
     }
     if plan.spec.security.run_as_user.is_none() {
         files.extend(scripts![scripts, "passwd.sh"]);
@@ -205,7 +226,7 @@ pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
 
 /// A generated file.
 fn generated(name: &'static str, text: String) -> File {
-    File { name, text: Cow::Owned(text) }
+    File { name, content: Content::Generated(text) }
 }
 
 /// The S3 volumes that are uploaded, for `s3.py`, as JSON. None if there are none.

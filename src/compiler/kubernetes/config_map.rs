@@ -1,16 +1,13 @@
 //! The ConfigMaps of a job. [`current`] contains the name of the current run and the limits that may change during a
 //! run, [`scripts`] the scripts and settings of the run, and [`code`] the code of the user.
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::meta::{Map, Metadata, SPEC, SPEC_OMITTED, TARGET};
 use super::{Body, File, Object};
 use crate::plan::{Document, Plan};
-use crate::pods;
-use crate::yaml::writer::Fixed;
+use crate::pods::{self, Content};
 
 #[derive(Debug, Serialize)]
 pub struct ConfigMap<'a> {
@@ -27,13 +24,13 @@ enum Data<'a> {
     Scripts(&'a [File]),
 }
 
-/// Serializes files as a map. Most scripts are the same for every job, so the YAML writer formats them only once.
+/// Serializes files as a map.
 fn scripts_data<S: Serializer>(files: &&[File], serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(files.len()))?;
-    for File { name, text } in *files {
-        match text {
-            Cow::Borrowed(text) => map.serialize_entry(name, &Fixed(text))?,
-            Cow::Owned(text) => map.serialize_entry(name, text)?,
+    for File { name, content } in *files {
+        match content {
+            Content::Static(text) => map.serialize_entry(name, text)?,
+            Content::Generated(text) => map.serialize_entry(name, text)?,
         }
     }
     map.end()

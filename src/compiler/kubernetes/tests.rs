@@ -14,13 +14,17 @@ use super::*;
 use crate::job::fixtures::*;
 use crate::job::valid::*;
 use crate::plan::run_name;
-use crate::yaml::writer::to_yaml;
+use crate::pods::Content;
+use crate::yaml::writer::{Literal, to_yaml};
 
-const FILES: &[File] =
-    &[file("job.sh", "job='mnist'\n"), file("passwd", "x:x:1:1::/tmp:/bin/bash\n"), file("worker.sh", "#!/bin/bash\n")];
+const FILES: &[File] = &[
+    file("job.sh", "|\n    job='mnist'\n"),
+    file("passwd", "|\n    x:x:1:1::/tmp:/bin/bash\n"),
+    file("worker.sh", "|\n    #!/bin/bash\n"),
+];
 
-const fn file(name: &'static str, text: &'static str) -> File {
-    File { name, text: std::borrow::Cow::Borrowed(text) }
+const fn file(name: &'static str, block: &'static str) -> File {
+    File { name, content: Content::Static(Literal::from_block(block)) }
 }
 
 fn keys() -> Vec<(&'static str, String)> {

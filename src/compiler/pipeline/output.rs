@@ -26,7 +26,7 @@ impl Built {
             }
         };
         // Scripts are most of the text, so reserve space for them at once.
-        let mut text = String::with_capacity(48 << 10);
+        let mut text = String::with_capacity(96 << 10);
         let document = |(index, object): (usize, &Object<'_>)| {
             if index > 0 {
                 text.push_str("---\n");

@@ -3,15 +3,16 @@
 //! Most programs that use this crate contain these texts. The preview page instead downloads the texts after it has
 //! drawn the first picture, and passes them as [`Scripts`].
 
-use super::File;
+use super::{Content, File};
+use crate::yaml::writer::Literal;
 
-/// A script or configuration file [without comments](without_comments). The Rust compiler removes the comments.
-macro_rules! code {
-    ($text:expr) => {{
+/// A text that a function of the compiler writes for a script or configuration file.
+macro_rules! compiled {
+    ($length:ident, $write:ident, $text:expr) => {{
         const SOURCE: &[u8] = $text.as_bytes();
-        const LENGTH: usize = code_length(SOURCE);
-        const CODE: [u8; LENGTH] = code(SOURCE);
-        const TEXT: &str = match std::str::from_utf8(&CODE) {
+        const LENGTH: usize = $length(SOURCE);
+        const BYTES: [u8; LENGTH] = $write(SOURCE);
+        const TEXT: &str = match std::str::from_utf8(&BYTES) {
             Ok(text) => text,
             Err(_) => unreachable!(),
         };
@@ -19,13 +20,16 @@ macro_rules! code {
     }};
 }
 
-/// Declares [`NAMES`] and the texts of the files in the folder `scripts/`.
+/// Declares [`NAMES`] and the texts of the files in the folder `scripts/`. A program contains only the table that it uses.
 macro_rules! table {
     ($($name:literal),+ $(,)?) => {
         /// The names of all files, in the order of the texts in [`Scripts`].
         pub const NAMES: &[&str] = &[$($name),+];
-        /// The texts of all files.
-        static BUILT_IN: &[&str] = &[$(code!(include_str!(concat!("scripts/", $name)))),+];
+        /// The texts of all files [without comments](without_comments).
+        static TEXTS: &[&str] = &[$(compiled!(code_length, code, include_str!(concat!("scripts/", $name)))),+];
+        /// The same texts, formatted.
+        static LITERALS: &[Literal] =
+            &[$(Literal::from_block(compiled!(block_length, block, include_str!(concat!("scripts/", $name))))),+];
     };
 }
 
@@ -102,12 +106,12 @@ pub(super) use scripts;
 
 /// The texts of the static files of pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scripts(&'static [&'static str]);
+pub struct Scripts(&'static [Literal]);
 
 /// The texts that are part of the program.
 impl Default for Scripts {
     fn default() -> Self {
-        Self(BUILT_IN)
+        Self(LITERALS)
     }
 }
 
@@ -116,34 +120,30 @@ impl Scripts {
     /// differs.
     pub const LEFT_OUT: Self = Self(&[]);
 
-    /// All texts, separated by NUL bytes. The result of [`split`](Self::split) is equal to `self`.
+    /// All texts that are part of the program, separated by NUL bytes. [`split`](Self::split) takes them apart.
     ///
     /// ```
     /// # use khorovod_compiler as khorovod;
     /// use khorovod::Scripts;
     ///
-    /// let scripts = Scripts::default();
-    /// assert_eq!(Scripts::split(scripts.join().leak()), Some(scripts));
+    /// assert_eq!(Scripts::split(&Scripts::joined()), Some(Scripts::default()));
     /// assert_eq!(Scripts::split("of another version"), None);
     /// ```
-    pub fn join(self) -> String {
-        self.0.join("\0")
+    pub fn joined() -> String {
+        TEXTS.join("\0")
     }
 
-    /// Takes apart a [joined](Self::join) text. Returns `None` if it has another number of files than this version.
-    pub fn split(joined: &'static str) -> Option<Self> {
-        let texts: Vec<_> = joined.split('\0').collect();
-        (texts.len() == NAMES.len()).then(|| Self(texts.leak()))
-    }
-
-    /// The text of the file with this index in [`NAMES`].
-    pub fn text(self, index: usize) -> &'static str {
-        self.0.get(index).copied().unwrap_or_default()
+    /// Takes apart the result of [`joined`](Self::joined), and keeps the texts until the process ends. Returns `None` if it has
+    /// another number of files than this version.
+    pub fn split(joined: &str) -> Option<Self> {
+        let texts: Option<Vec<_>> = joined.split('\0').map(Literal::new).collect();
+        texts.filter(|texts| texts.len() == NAMES.len()).map(|texts| Self(texts.leak()))
     }
 
     /// The file with this index in [`NAMES`].
     pub fn file(self, index: usize) -> File {
-        File { name: NAMES[index], text: self.text(index).into() }
+        let text = self.0.get(index).copied().unwrap_or(Literal::EMPTY);
+        File { name: NAMES[index], content: Content::Static(text) }
     }
 }
 
@@ -216,6 +216,43 @@ const fn code<const LENGTH: usize>(text: &[u8]) -> [u8; LENGTH] {
         at = end;
     }
     code
+}
+
+/// The length of the [`block`] of a text.
+const fn block_length(text: &[u8]) -> usize {
+    let (mut at, mut length) = (0, Literal::HEADER.len());
+    while at < text.len() {
+        let end = line_end(text, at);
+        if is_code(text, at, end) {
+            length += Literal::INDENT.len() + end - at;
+        }
+        at = end;
+    }
+    length
+}
+
+/// A text without comments, in the format of a [`Literal`]; `LENGTH` is its [`block_length`].
+const fn block<const LENGTH: usize>(text: &[u8]) -> [u8; LENGTH] {
+    // The bytes that are not set below are the indentation.
+    let mut block = [b' '; LENGTH];
+    let (mut at, mut length) = (0, 0);
+    while length < Literal::HEADER.len() {
+        block[length] = Literal::HEADER.as_bytes()[length];
+        length += 1;
+    }
+    while at < text.len() {
+        let end = line_end(text, at);
+        if is_code(text, at, end) {
+            length += Literal::INDENT.len();
+            while at < end {
+                block[length] = text[at];
+                length += 1;
+                at += 1;
+            }
+        }
+        at = end;
+    }
+    block
 }
 
 /// Removes blank lines and comments from a script or configuration file. Pods get the files without comments, so that an edit of

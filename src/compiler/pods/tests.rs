@@ -1,7 +1,7 @@
 //! Checks that every script of every shape is valid shell, and that no value of a spec can escape its quotes in
 //! `job.sh`.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::{borrow::Cow, collections::BTreeMap, fs, path::Path, process::Command};
 
 use super::{File, REVISION, Scripts, TREE_FROM, current, scripts::NAMES, without_comments};
 use crate::job::declare;
@@ -134,12 +134,13 @@ fn plans() -> Vec<Plan> {
 
 fn write(files: &[File], folder: &Path) {
     for file in files {
-        fs::write(folder.join(file.name), file.text.as_bytes()).unwrap();
+        fs::write(folder.join(file.name), file.text().as_bytes()).unwrap();
     }
 }
 
 fn is_shell(file: &File) -> bool {
-    Path::new(file.name).extension().is_some_and(|extension| extension == "sh") || file.text.starts_with("#!/bin/bash")
+    Path::new(file.name).extension().is_some_and(|extension| extension == "sh")
+        || file.text().starts_with("#!/bin/bash")
 }
 
 /// Whether a script assigns a value to a variable that other files see.
@@ -160,7 +161,7 @@ fn sets(text: &str, variable: &str) -> bool {
 #[test]
 fn shared_variables_have_an_owner() {
     let files: Vec<File> = plans().iter().flat_map(files).collect();
-    let text = |name: &str| &files.iter().find(|file| file.name == name).unwrap_or_else(|| panic!("no {name}")).text;
+    let text = |name: &str| files.iter().find(|file| file.name == name).unwrap_or_else(|| panic!("no {name}")).text();
     let readme = include_str!("scripts/README.md");
     let table = readme.split_once("| Owner |").expect("a table of owners").1;
     let (mut owners, mut variables, mut allowed) = (Vec::new(), Vec::new(), Vec::new());
@@ -171,7 +172,7 @@ fn shared_variables_have_an_owner() {
             owners.clone_from(&cells[1]);
         }
         for variable in &cells[2] {
-            assert!(owners.iter().all(|owner| sets(text(owner), variable)), "{owners:?} set no {variable}");
+            assert!(owners.iter().all(|owner| sets(&text(owner), variable)), "{owners:?} set no {variable}");
             variables.push(*variable);
             allowed.push([owners.clone(), cells[4].clone()].concat());
         }
@@ -180,14 +181,14 @@ fn shared_variables_have_an_owner() {
     // A script with a `#!` line is a process of its own, unless it reads the files that share their variables.
     let has_shared_variables = |file: &&File| {
         let is_script = Path::new(file.name).extension().is_some_and(|end| end == "sh") && file.name != "job.sh";
-        is_script && (!file.text.starts_with("#!") || file.text.contains("/scripts/common.sh"))
+        is_script && (!file.text().starts_with("#!") || file.text().contains("/scripts/common.sh"))
     };
-    let shared: BTreeMap<&str, &str> =
-        files.iter().filter(has_shared_variables).map(|file| (file.name, file.text.as_ref())).collect();
+    let shared: BTreeMap<_, _> =
+        files.iter().filter(has_shared_variables).map(|file| (file.name, file.text())).collect();
     assert!(shared.len() > 22, "{:?}", shared.keys());
     for (name, text) in shared {
         for (variable, allowed) in variables.iter().zip(&allowed) {
-            assert!(allowed.contains(&name) || !sets(text, variable), "{name} sets {variable}: name it in README.md");
+            assert!(allowed.contains(&name) || !sets(&text, variable), "{name} sets {variable}: name it in README.md");
         }
     }
 }
@@ -238,7 +239,7 @@ fn every_file_that_a_script_uses_exists() {
     for plan in plans() {
         let files = files(&plan);
         for file in &files {
-            for line in file.text.lines() {
+            for line in file.text().lines() {
                 // Only lines of the form `. "$scripts/x.sh"` require a script. Other lines source a script only if it exists, or
                 // do not source one.
                 let Some((_, name)) = line.split_once("$scripts/").filter(|_| line.starts_with(". ")) else { continue };
@@ -291,8 +292,8 @@ fn scripts_can_be_left_out() {
     for plan in plans() {
         for (file, without) in files(&plan).iter().zip(super::files(&plan, Scripts::LEFT_OUT)) {
             assert_eq!(file.name, without.name);
-            let expected = if NAMES.contains(&file.name) { "" } else { &file.text };
-            assert_eq!(without.text, expected);
+            let expected = if NAMES.contains(&file.name) { Cow::default() } else { file.text() };
+            assert_eq!(without.text(), expected);
         }
         assert_eq!(files(&plan).len(), super::files(&plan, Scripts::LEFT_OUT).len());
     }
@@ -300,7 +301,7 @@ fn scripts_can_be_left_out() {
 
 #[test]
 fn the_files_of_a_plain_job_are_small() {
-    let total: usize = files(&plan()).iter().map(|file| file.text.len()).sum();
+    let total: usize = files(&plan()).iter().map(|file| file.text().len()).sum();
     assert!(total < 56 << 10, "{total} bytes in every job");
 }
 
@@ -308,7 +309,7 @@ fn the_files_of_a_plain_job_are_small() {
 fn only_limits_may_change_in_place() {
     let mut plan = plan();
     plan.spec.lifecycle.stall = Some(Stall { timeout: 60, file: None, metric: None, retries: true, evidence: None });
-    let before: Vec<_> = files(&plan).into_iter().map(|file| file.text).collect();
+    let before: Vec<_> = files(&plan).into_iter().map(|file| file.content).collect();
     plan.spec.lifecycle.deadline = Some(60);
     plan.spec.lifecycle.retries = 7;
     plan.spec.lifecycle.start_timeout = 5;
@@ -319,7 +320,7 @@ fn only_limits_may_change_in_place() {
     if let Some(stall) = &mut plan.spec.lifecycle.stall {
         stall.timeout = 61;
     }
-    let after: Vec<_> = files(&plan).into_iter().map(|file| file.text).collect();
+    let after: Vec<_> = files(&plan).into_iter().map(|file| file.content).collect();
     assert_eq!(before, after);
     let entries = [
         ("run", "bcdfgh"),
@@ -413,7 +414,8 @@ fn scripts_without_comments_mean_the_same() {
 fn a_watcher_that_ends_early_prints_nothing() {
     let files = files(&plans()[0]);
     let attempt = files.iter().find(|file| file.name == "attempt.sh").expect("attempt.sh");
-    let function = attempt.text.lines().find(|line| line.starts_with("wake_attempt() {")).expect("wake_attempt");
+    let text = attempt.text();
+    let function = text.lines().find(|line| line.starts_with("wake_attempt() {")).expect("wake_attempt");
     let folder = tempfile::tempdir().unwrap();
     let script = format!(
         "{function}\ngenerated=$1\nwake_attempt\nsleep 60 & echo $! >\"$1/pause\"\nwake_attempt\nwait $!\n((($? == 141)))"

@@ -9,9 +9,7 @@ mod scalar;
 mod tests;
 mod tokens;
 
-use std::collections::HashMap;
 use std::fmt::{self, Display};
-use std::sync::{LazyLock, PoisonError, RwLock};
 
 use serde::ser::{self, Error as _, Impossible, Serialize};
 use serde_json::Value as Json;
@@ -35,22 +33,54 @@ pub fn to_json<T: Serialize + ?Sized>(value: &T) -> Json {
 /// characters before the colon.
 const LONGEST_KEY: usize = 1000;
 
-/// A text that is the same in every document, such as a script. It is formatted once per indentation and then copied, which
-/// saves a tenth of the time to render a stream of jobs.
-#[derive(Debug, Clone, Copy)]
-pub struct Fixed(pub &'static str);
+/// A text that is the same in every document, such as a script, in the form in which [`to_yaml`] writes it in a ConfigMap: a
+/// literal block whose lines are indented by [`Literal::INDENT`]. The Rust compiler formats these texts, because at run time it
+/// would take a fifth of a render.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Literal(&'static str);
 
-/// The newtype name that marks a [`Fixed`] for this serializer. Other serializers write only its text.
-const FIXED: &str = "khorovod::Fixed";
+/// The newtype name that marks a [`Literal`] for the serializer.
+const LITERAL: &str = "khorovod::Literal";
 
-impl Serialize for Fixed {
-    fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_newtype_struct(FIXED, self.0)
+impl Literal {
+    /// The first line of a block.
+    pub const HEADER: &'static str = "|\n";
+    /// The indentation of the value of an entry of `data`.
+    pub const INDENT: &'static str = "    ";
+    /// The empty text.
+    pub const EMPTY: Self = Self("\"\"\n");
+
+    /// A text that is already formatted: [`HEADER`](Self::HEADER), and lines that start with [`INDENT`](Self::INDENT).
+    pub const fn from_block(block: &'static str) -> Self {
+        Self(block)
+    }
+
+    /// Formats a text that ends with one line break, and keeps it until the process ends. Returns `None` if the text cannot be
+    /// written as a block.
+    pub fn new(text: &str) -> Option<Self> {
+        let mut block = String::new();
+        scalar::write_value(text, Self::INDENT.len(), &mut block);
+        block.push('\n');
+        block.starts_with(Self::HEADER).then(|| Self(block.leak()))
+    }
+
+    /// The text.
+    pub fn text(self) -> String {
+        unindented(self.0)
     }
 }
 
-/// The formatted texts, by address, length and column. The address identifies a text because the text is `'static`.
-static FORMATTED: LazyLock<RwLock<HashMap<[usize; 3], String>>> = LazyLock::new(RwLock::default);
+/// The text of a [`Literal`].
+fn unindented(block: &str) -> String {
+    let lines = block.strip_prefix(Literal::HEADER).unwrap_or_default().split_inclusive('\n');
+    lines.map(|line| line.strip_prefix(Literal::INDENT).unwrap_or(line)).collect()
+}
+
+impl Serialize for Literal {
+    fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_newtype_struct(LITERAL, self.0)
+    }
+}
 
 /// A value that cannot be written, such as a key that is not a string. Rendered objects contain no such value.
 #[derive(Debug)]
@@ -83,6 +113,8 @@ enum Place {
     Name,
     /// The output is not YAML but [`tokens`].
     Token,
+    /// The value is YAML, which is copied.
+    Formatted,
 }
 
 /// The position at which the next value is written.
@@ -280,6 +312,10 @@ impl<'a> ser::Serializer for Node<'a> {
                 tokens::push_string(v, self.out);
                 return Ok(());
             }
+            Place::Formatted => {
+                self.out.push_str(v);
+                return Ok(());
+            }
             // At the top level a block scalar could contain a line that is a document marker.
             Place::Start => scalar::write_line(v, self.out),
             Place::Key | Place::Dash => scalar::write_value(v, self.column + 2, self.out),
@@ -306,18 +342,16 @@ impl<'a> ser::Serializer for Node<'a> {
         self.serialize_str(variant)
     }
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Result<(), Error> {
-        if name != FIXED || self.place != Place::Key {
+        if name != LITERAL {
             return value.serialize(self);
         }
-        let key = [std::ptr::from_ref(value).addr(), size_of_val(value), self.column];
-        if let Some(text) = FORMATTED.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            self.out.push_str(text);
-            return Ok(());
+        if self.place == Place::Key && self.column + 2 == Literal::INDENT.len() {
+            self.out.push(' ');
+            return value.serialize(Node { out: self.out, column: 0, place: Place::Formatted });
         }
-        let start = self.out.len();
-        value.serialize(Node { out: self.out, column: self.column, place: self.place })?;
-        FORMATTED.write().unwrap_or_else(PoisonError::into_inner).insert(key, self.out[start..].to_owned());
-        Ok(())
+        let mut block = String::new();
+        value.serialize(Node { out: &mut block, column: 0, place: Place::Formatted })?;
+        self.serialize_str(&unindented(&block))
     }
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
         self,

@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 /// Returns the texts of the scripts of pods, for the function `load_scripts` of the other module.
 #[wasm_bindgen]
 pub fn scripts() -> String {
-    Scripts::default().join()
+    Scripts::joined()
 }
 
 /// Returns what each problem code means, as JSON: [`Codes`].
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn the_scripts_are_those_of_the_compiler() {
-        assert_eq!(Scripts::split(scripts().leak()), Some(Scripts::default()));
+        assert_eq!(Scripts::split(&scripts()), Some(Scripts::default()));
     }
 
     #[test]

@@ -79,7 +79,7 @@ fn target_named(name: &str) -> Option<&'static dyn Target> {
 /// call, scripts are empty in rendered objects. Returns whether the texts are those of this version.
 #[wasm_bindgen]
 pub fn load_scripts(texts: String) -> bool {
-    let Some(scripts) = Scripts::split(texts.leak()) else { return false };
+    let Some(scripts) = Scripts::split(&texts) else { return false };
     SCRIPTS.set(scripts).is_ok()
 }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::{Fixed, to_json, to_yaml};
+use super::{Literal, to_json, to_yaml};
 
 fn yaml(value: &Json) -> String {
     let mut text = String::new();
@@ -357,8 +357,7 @@ proptest! {
 }
 
 #[test]
-fn a_fixed_text_is_formatted_like_any_other() {
-    const TEXT: &str = "#!/bin/bash\n\necho 1\n";
+fn a_literal_is_written_like_any_other_text() {
     #[derive(Serialize)]
     struct Deep<T> {
         data: T,
@@ -368,11 +367,17 @@ fn a_fixed_text_is_formatted_like_any_other() {
         to_yaml(value, &mut out);
         out
     }
-    let plain = yaml(&Deep { data: Deep { data: TEXT } });
-    for _ in 0..2 {
-        assert_eq!(yaml(&Deep { data: Deep { data: Fixed(TEXT) } }), plain);
+    let literals = [
+        (Literal::from_block("|\n    #!/bin/bash\n\n      echo 1\n"), "#!/bin/bash\n\n  echo 1\n"),
+        (Literal::new("#!/bin/bash\n\n    echo 1\n").unwrap(), "#!/bin/bash\n\n    echo 1\n"),
+        (Literal::EMPTY, ""),
+    ];
+    for (literal, text) in literals {
+        assert_eq!(literal.text(), text);
+        assert_eq!(to_json(&literal), text);
+        assert_eq!(yaml(&Deep { data: Deep { data: literal } }), yaml(&Deep { data: Deep { data: text } }));
+        assert_eq!(yaml(&Deep { data: literal }), yaml(&Deep { data: text }));
+        assert_eq!(yaml(&[literal]), yaml(&[text]));
     }
-    let shallow = yaml(&Deep { data: TEXT });
-    assert_eq!(yaml(&Deep { data: Fixed(TEXT) }), shallow);
-    assert_eq!(to_json(&Fixed(TEXT)), TEXT);
+    assert_eq!(Literal::new("one line"), None);
 }
