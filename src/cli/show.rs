@@ -1,7 +1,6 @@
 //! Problems, notices and errors for people: on standard error, in colour if the terminal supports it.
 
 use std::cell::RefCell;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anstream::AutoStream;
@@ -14,7 +13,7 @@ use khorovod::show::Style;
 pub struct Screen {
     colour: anstream::ColorChoice,
     style: Style,
-    /// All messages so far, without colours.
+    /// All messages so far, with colours.
     messages: RefCell<String>,
 }
 
@@ -32,7 +31,7 @@ impl Screen {
 
     /// All messages so far, without colours.
     pub fn messages(&self) -> String {
-        self.messages.borrow().clone()
+        strip_str(&self.messages.borrow()).to_string()
     }
 
     /// Prints an error that stops a command.
@@ -77,6 +76,6 @@ impl Screen {
     fn write(&self, text: &str) {
         let mut stderr = AutoStream::new(io::stderr(), self.colour).lock();
         let _ = writeln!(stderr, "{text}");
-        let _ = writeln!(self.messages.borrow_mut(), "{}", strip_str(text));
+        self.messages.borrow_mut().extend([text, "\n"]);
     }
 }

@@ -56,8 +56,14 @@ pub fn read(document: &Node, texts: &dyn Texts, purpose: &Purpose<'_>, problems:
     let misshapen: Vec<Span> =
         problems[before..].iter().filter_map(|problem| Some(problem.labels.first()?.span)).collect();
     let spec = resolve::resolve(&job, purpose.target, purpose.kube_version);
-    let none = declare::Body::default();
-    let body = job.spec.as_ref().map_or(&none, |at| &at.value);
+    let none;
+    let body = match &job.spec {
+        Some(at) => &*at.value,
+        None => {
+            none = declare::Body::default();
+            &none
+        }
+    };
     let top = document.entry("kind").map_or(document.span, |entry| entry.key_span);
     let case = rules::Case {
         document,

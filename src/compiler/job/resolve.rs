@@ -93,7 +93,7 @@ impl Defaults {
 /// Converts a document that was read to a spec.
 pub fn resolve(job: &declare::TrainingJob, target: &'static Facts, kube_version: KubeVersion) -> Spec {
     let mut defaults = Defaults::default();
-    let (body, metadata) = (&*section(job.spec.as_ref()), section(job.metadata.as_ref()));
+    let (body, metadata) = (&**section(job.spec.as_ref()), section(job.metadata.as_ref()));
 
     let scheduling = scheduling(body, kube_version);
     let launcher = launcher(body, target, &scheduling, &mut defaults);

@@ -72,7 +72,9 @@ pub fn may_be_secret(name: &str, value: &str) -> bool {
 
 /// Whether a value switches something on or off, as in `MOE_DROP_TOKEN=true`.
 fn is_switch(value: &str) -> bool {
-    ["true", "false", "yes", "no", "on", "off", "none", "null", "0", "1"].contains(&value.to_ascii_lowercase().as_str())
+    ["true", "false", "yes", "no", "on", "off", "none", "null", "0", "1"]
+        .iter()
+        .any(|word| word.eq_ignore_ascii_case(value))
 }
 
 fn evidence(name: &str, value: &str) -> Option<Evidence> {
@@ -80,7 +82,7 @@ fn evidence(name: &str, value: &str) -> Option<Evidence> {
         return Some(Evidence::Key);
     }
     let is_token = |(start, length): &(&str, usize)| {
-        value.starts_with(start) && value.len() >= *length && !value.contains(char::is_whitespace)
+        value.len() >= *length && value.starts_with(start) && !value.contains(char::is_whitespace)
     };
     if TOKENS.iter().any(is_token) {
         return Some(Evidence::Token);
@@ -88,9 +90,12 @@ fn evidence(name: &str, value: &str) -> Option<Evidence> {
     if has_password(value) {
         return Some(Evidence::Url);
     }
+    if name.is_empty() || value.is_empty() || is_switch(value) {
+        return None;
+    }
     let upper = name.to_ascii_uppercase();
     let has = |words: &[&str]| words.iter().any(|word| upper.contains(word));
-    (!value.is_empty() && !is_switch(value) && has(NAMES) && !has(ABOUT)).then_some(Evidence::Name)
+    (has(NAMES) && !has(ABOUT)).then_some(Evidence::Name)
 }
 
 /// Whether a value is a URL with a user and a password: `postgres://user:password@host/db`. A variable or a

@@ -9,7 +9,7 @@ mod placement;
 mod security;
 mod volumes;
 
-pub use placement::dead_node_tolerations;
+pub use placement::DEAD_NODE_TOLERATIONS;
 use serde::Serialize;
 
 use super::meta::launcher_name;

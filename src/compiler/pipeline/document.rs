@@ -57,7 +57,7 @@ fn has_secret(variable: &str, node: &Node) -> bool {
             _ => has_secret("", &entry.value),
         }),
         Kind::Scalar { text, .. } => {
-            let mut words = text.split(|c: char| c.is_whitespace() || "=\"'".contains(c));
+            let mut words = text.split(|c: char| c.is_whitespace() || matches!(c, '=' | '"' | '\''));
             looks_secret(variable, text) || words.any(|word| looks_secret("", word))
         }
     }

@@ -38,7 +38,7 @@ shape! {
         /// The name of the job, its namespace, and the labels and annotations of its objects.
         "metadata" (required) metadata: Metadata, example json!({"name": "mnist"});
         /// The training: its image, command, workers and everything else.
-        "spec" (required) spec: Body, example json!({"image": "ghcr.io/acme/mnist:1.4", "command": ["python", "train.py"], "workers": {"replicas": 4, "gpus": 8}});
+        "spec" (required) spec: Box<Body>, example json!({"image": "ghcr.io/acme/mnist:1.4", "command": ["python", "train.py"], "workers": {"replicas": 4, "gpus": 8}});
     }
 }
 

@@ -356,6 +356,23 @@ impl Field for Milliseconds {
     }
 }
 
+/// For a large type, of which a copy takes time.
+impl<T: Field> Field for Box<T> {
+    const ITEM: Item = T::ITEM;
+
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        T::read(node, reader).map(Box::new)
+    }
+
+    fn schema(defs: &mut Defs) -> Json {
+        T::schema(defs)
+    }
+
+    fn fields(path: &str, depth: usize, each: &mut dyn FnMut(&Place<'_>)) {
+        T::fields(path, depth, each);
+    }
+}
+
 impl<T: Field> Field for Vec<At<T>> {
     const ITEM: Item = Item::Text;
 

@@ -108,6 +108,9 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let launcher = &case.spec.launcher;
     // If `spec` itself is wrong, or `command` is misspelt or outside of `spec`, the reader has reported it.
     let entries = case.document.get("spec").map_or(&[][..], Node::entries);
+    if entries.iter().any(|entry| entry.key == "command") {
+        return;
+    }
     let is_misplaced = |entry: &Entry| field_of_spec(&entry.key, Body::SHAPE.keys) == Some("command");
     let lacking = entries.iter().all(|entry| nearest(&entry.key, ["command"].into_iter()).is_none())
         && !case.document.entries().iter().any(is_misplaced);

@@ -2,6 +2,7 @@
 //! [`build`].
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
@@ -27,7 +28,7 @@ pub struct Placement<'a> {
     #[serde(skip_serializing_if = "Map::is_empty")]
     node_selector: Map<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tolerations: Vec<Cow<'a, Json>>,
+    tolerations: Vec<&'a Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     affinity: Option<Cow<'a, Json>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,28 +79,28 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Placement<'a> {
 /// the node is ready again before this time, and the launcher stays.
 const DEAD_NODE_SECONDS: u32 = 30;
 
-/// The tolerations of the spec. A pod that launches also gets the tolerations of [`dead_node_tolerations`], except those
+/// The tolerations of the spec. A pod that launches also gets [`DEAD_NODE_TOLERATIONS`], except those
 /// whose taint the spec already tolerates.
-fn tolerations<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Cow<'a, Json>> {
+fn tolerations<'a>(plan: &'a Plan, kind: PodKind) -> Vec<&'a Json> {
     let own = &plan.spec.placement.tolerations;
     let is_tolerated = |key: &str| {
         own.iter().any(|own| {
             (own["key"].is_null() || own["key"] == key) && (own["effect"].is_null() || own["effect"] == "NoExecute")
         })
     };
-    let dead = dead_node_tolerations().filter(|toleration| {
+    let is_missing = |toleration: &&Json| {
         let key = toleration["key"].as_str().unwrap_or_default();
         kind.launches() && plan.spec.target.own_workloads && !is_tolerated(key)
-    });
-    own.iter().map(Cow::Borrowed).chain(dead.map(Cow::Owned)).collect()
+    };
+    own.iter().chain(DEAD_NODE_TOLERATIONS.iter().filter(is_missing)).collect()
 }
 
 /// The tolerations with which Kubernetes evicts a pod from a dead node after [`DEAD_NODE_SECONDS`].
-pub fn dead_node_tolerations() -> impl Iterator<Item = Json> {
-    ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"].into_iter().map(
+pub static DEAD_NODE_TOLERATIONS: LazyLock<[Json; 2]> = LazyLock::new(|| {
+    ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"].map(
         |key| json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": DEAD_NODE_SECONDS}),
     )
-}
+});
 
 /// The node label for the affinity that keeps the workers in one domain of the label, and whether the affinity is
 /// required or only preferred.

@@ -7,7 +7,7 @@ use super::{no_launcher_pod, over_pods};
 use crate::context::Context;
 use crate::field;
 use crate::pod;
-use khorovod_compiler::kubernetes::pod::dead_node_tolerations;
+use khorovod_compiler::kubernetes::pod::DEAD_NODE_TOLERATIONS;
 use khorovod_compiler::yaml::Node;
 
 /// Imports these fields of the launcher's pod. The workers' fields are already in the spec.
@@ -37,7 +37,7 @@ pub fn launcher(context: &mut Context<'_>, pod: &Node) {
 /// Adds khorovod's own tolerations of the launcher's pod, because a patch replaces the list of tolerations as a whole.
 fn with_own_tolerations(list: Json) -> Json {
     match list {
-        Json::Array(items) => items.into_iter().chain(dead_node_tolerations()).collect(),
+        Json::Array(items) => items.into_iter().chain(DEAD_NODE_TOLERATIONS.iter().cloned()).collect(),
         other => other,
     }
 }
