@@ -1,6 +1,6 @@
 #!/bin/bash
 # Functions for cases; README.md lists them. Sourced.
-# shellcheck disable=SC2034,SC2154 # `here` and `work` are set by run.sh; `failed`, `skipped` and `first` are read there
+# shellcheck disable=SC2034,SC2154 # `here` and `work` are set by run.sh; `failed`, `skipped`, `first` and `variants` are read there
 
 fail() { failed+="; $*"; }
 
@@ -19,6 +19,11 @@ allow() {
   timer=$!
   disown
 }
+
+# only_in_test_all CASE...: with QUICK=1, these cases do not run: another case tests the same part of khorovod with another MPI,
+# launcher or framework.
+variants=()
+only_in_test_all() { variants+=("$@"); }
 
 # image PART LINE...: changes the image of all pods. PART is root, layers, mount, env or prepare.
 image() {

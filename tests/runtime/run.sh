@@ -2,6 +2,7 @@
 # Runs rendered jobs on this machine, each case in its own namespaces. See README.md.
 #
 #   tests/runtime/run.sh [CASE...]
+#   QUICK=1 tests/runtime/run.sh                   without the cases that only `make test-all` runs
 #   KEEP=FOLDER tests/runtime/run.sh [CASE...]     also stores the logs and the result of each case in FOLDER/CASE
 #
 # Needs root on Linux, an MPI and sshd. Without them no case runs, and the exit code is 77.
@@ -37,6 +38,16 @@ if [[ ${1:-} != inside ]]; then
   trap 'rm -rf "$runs"' EXIT
   all=("$@")
   (($#)) || mapfile -t all < <({ printf '%s\n' "${first[@]}"; declare -F | sed -n 's/^declare -f case_//p'; } | awk 'NF && !seen[$0]++')
+  for name in "${first[@]}" "${variants[@]}"; do
+    declare -F "case_$name" >/dev/null || {
+      echo "takes_a_minute or only_in_test_all names $name, which is not a case" >&2
+      exit 1
+    }
+  done
+  if [[ ${QUICK:-} && $# == 0 && ${#variants[@]} -gt 0 ]]; then
+    echo "only in make test-all: ${variants[*]}"
+    mapfile -t all < <(printf '%s\n' "${all[@]}" | grep -vxF -f <(printf '%s\n' "${variants[@]}"))
+  fi
   for name in "${all[@]}"; do
     declare -F "case_$name" >/dev/null || {
       echo "there is no case $name" >&2

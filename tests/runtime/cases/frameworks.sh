@@ -137,6 +137,9 @@ case_jax_alone() {
   expect 42 "wrong world: this process of JAX is one of 1: call jax.distributed.initialize() before other functions of JAX; the spec has 4 ranks"
 }
 
+# Its agents are those of JAX.
+only_in_test_all tensorflow_loses_a_worker tensorflow_notices_a_silent_worker tensorflow_drained tensorflow_retries
+
 prepare_tensorflow() { make_framework tensorflow; }
 takes_a_minute tensorflow
 case_tensorflow() { trains tensorflow; }

@@ -123,6 +123,9 @@ prepare_loses_a_worker_under_shell() { make_images openmpi5; }
 case_loses_a_worker_under_horovodrun() { loses_a_worker_under horovod-gpu; }
 case_loses_a_worker_under_shell() { version=5 loses_a_worker_under shell; }
 
+only_in_test_all silent_worker_under_intel_mpi silent_worker_under_deepspeed drained_under_intel_mpi drained_under_deepspeed \
+  deepspeed_mpich deepspeed_intel_mpi brief_ranks_open_mpi_4
+
 prepare_silent_worker_under_mpich() { make_images mpich; }
 prepare_silent_worker_under_intel_mpi() { make_images intelmpi; }
 prepare_silent_worker_under_horovodrun() { make_horovod; }

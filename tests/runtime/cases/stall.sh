@@ -255,6 +255,8 @@ case_stall_that_no_rank_notices() {
   logged 1 "again 2"
 }
 
+only_in_test_all stall_under_mpich stall_under_horovodrun lines_of_python_under_mpich
+
 # hang EXAMPLE LINE...: runs an example with a program in which rank 1 waits in read_batch.
 hang() {
   image prepare 'cat >usr/local/lib/hang.py <<"END"

@@ -166,6 +166,7 @@ ft_trains() {
   logged 1 "of 4 on $job-$run-1: sum 6"
 }
 
+only_in_test_all ft_launcher_loses_a_worker
 prepare_ft_launcher() { make_horovod && make_framework ft; }
 case_ft_launcher() { ft_job && ft_trains; }
 

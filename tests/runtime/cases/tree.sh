@@ -38,6 +38,7 @@ trains_over_a_tree() {
   done
   released
 }
+only_in_test_all tree_open_mpi_4 tree_intel_mpi tree_deepspeed_open_mpi tree_deepspeed_intel_mpi tree_loses_an_mpi_daemon_of_open_mpi_5
 case_tree_open_mpi_4() { trains_over_a_tree; }
 prepare_tree_open_mpi_5() { make_images openmpi5; }
 case_tree_open_mpi_5() {
