@@ -93,14 +93,22 @@ need_ranks() {
     need mpirun openmpi-bin && need mpichversion mpich && need /usr/bin/python3 python3-torch -c 'import torch'
 }
 
-# Whole runs on this machine, with ssh and Open MPI.
+# debug_binary: prints the path of the debug binary. The first call builds it, and not the later ones, because they could wait for a
+# stage that compiles beside them.
+debug_binary() {
+    if [[ ! -e $results/built ]]; then cargo build --quiet --locked >&2 && touch "$results/built" || return; fi
+    realpath "${CARGO_TARGET_DIR:-target}/debug/khorovod"
+}
+
+# Whole runs on this machine, with ssh and Open MPI. With QUICK=1, without the cases that only `make test-all` runs.
 runtime() {
     if [ "$(id -u)" = 0 ]; then
         need ssh openssh-client -V && need test openssh-server -x /usr/sbin/sshd &&
             need ip iproute2 -V && need curl curl && need /usr/bin/python3 python3-yaml -c 'import yaml' &&
             need_ranks || return
     fi
-    tests/runtime/progress/lines.py && tests/runtime/download/test.py && tests/runtime/run.sh
+    tests/runtime/progress/lines.py && tests/runtime/download/test.py && binary=$(debug_binary) &&
+        KHOROVOD=$binary tests/runtime/run.sh
 }
 
 # Jobs on this machine without Kubernetes, as a user without rights.
@@ -108,7 +116,7 @@ local-runs() {
     if [ "$(id -u)" = 0 ]; then
         need ssh openssh-client -V && need test openssh-server -x /usr/sbin/sshd && need_ranks || return
     fi
-    tests/local/run.sh
+    binary=$(debug_binary) && KHOROVOD=$binary tests/local/run.sh
 }
 
 # check-image on images that lack something. The test creates the images, which requires root.
@@ -132,7 +140,7 @@ preflight() {
     if [ "$(id -u)" = 0 ]; then
         need_ranks && need faketime faketime && need nft nftables && need tc iproute2 -V || return
     fi
-    python3 tests/preflight/checks.py && CASES=tests/preflight tests/runtime/run.sh
+    python3 tests/preflight/checks.py && binary=$(debug_binary) && KHOROVOD=$binary CASES=tests/preflight tests/runtime/run.sh
 }
 
 # Horovod with Open MPI 4, with TensorFlow and with MXNet. The stage `runtime` tests it in the worker image, with Open MPI 5 and
@@ -373,27 +381,65 @@ if [[ " $* " == *" output "* ]]; then
     ahead=$!
 fi
 
-RUN_NOTES=$(mktemp) || exit
-export RUN_NOTES
-trap 'rm -f "$RUN_NOTES"; [[ -z ${ahead:-} ]] || kill -- "-$ahead" 2>/dev/null' EXIT
+# These stages only compile. With BESIDE=1, they run at the lowest priority beside the stages whose cases mostly wait, from `runtime` on.
+# No stage after `runtime` may build in target/debug, because cargo would wait there for a compiler of low priority, and none of these
+# stages may install a package.
+compiling=(lint library msrv web-modules package deny)
+
+results=$(mktemp -d) || exit
+trap '[[ -z ${ahead:-} ]] || kill -- "-$ahead" 2>/dev/null; [[ -z ${beside:-} ]] || kill -- "-$beside" 2>/dev/null; rm -rf "$results"' EXIT
+
+# run_stage STAGE: runs a stage. Writes its exit code and its tenths of a second to $results/STAGE, and its notes beside it.
+run_stage() {
+    local start code=0
+    local -x RUN_NOTES=$results/$1.notes
+    printf '\n==> %s\n' "$1"
+    start=$(date +%s%N)
+    : >"$RUN_NOTES"
+    "$1" </dev/null || code=$?
+    echo "$code $((($(date +%s%N) - start) / 100000000))" >"$results/$1"
+}
+
+now=() later=()
+for stage in "$@"; do
+    if [[ ${BESIDE:-} && " $* " == *" runtime "* && " ${compiling[*]} " == *" $stage "* ]]; then later+=("$stage"); else now+=("$stage"); fi
+done
+for stage in "${now[@]}"; do
+    if [[ $stage == runtime && ${#later[@]} -gt 0 ]]; then
+        debug_binary >/dev/null
+        printf '\nbeside the next stages: %s\n' "${later[*]}"
+        set -m
+        (
+            renice -n 19 "$BASHPID" >/dev/null
+            chrt --idle -p 0 "$BASHPID"
+            for compiling in "${later[@]}"; do run_stage "$compiling"; done
+        ) >"$results/beside.log" 2>&1 &
+        set +m
+        beside=$!
+    fi
+    run_stage "$stage"
+done
+if [[ ${beside:-} ]]; then
+    # Nothing waits for cases any more. Only root may raise the priority.
+    mapfile -t processes < <(pgrep -g "$beside")
+    for process in "${processes[@]}"; do chrt --other -p 0 "$process"; done 2>/dev/null
+    wait "$beside"
+    cat "$results/beside.log"
+fi
+
 passed=0 partly=0 failed=() left=() report='' notes=''
 for stage in "$@"; do
-    printf '\n==> %s\n' "$stage"
-    start=$(date +%s%N)
-    code=0
-    : >"$RUN_NOTES"
-    "$stage" </dev/null || code=$?
+    read -r code took <"$results/$stage" || code=1 took=0
     case $code in
     0)
         verdict=passed passed=$((passed + 1))
-        if grep -q '^left out' "$RUN_NOTES"; then verdict='in part' partly=$((partly + 1)); fi
+        if grep -q '^left out' "$results/$stage.notes"; then verdict='in part' partly=$((partly + 1)); fi
         ;;
     77) verdict='left out' left+=("$stage") ;;
     *) verdict=FAILED failed+=("$stage") ;;
     esac
-    took=$((($(date +%s%N) - start) / 100000000))
     report+=$(printf '%-12s %-8s %5d.%d s' "$stage" "$verdict" $((took / 10)) $((took % 10)))$'\n'
-    notes+=$(sort -u "$RUN_NOTES" | sed "s/^/$stage: /")$'\n'
+    notes+=$(sort -u "$results/$stage.notes" | sed "s/^/$stage: /")$'\n'
 done
 
 # These stages have built all dependencies.
