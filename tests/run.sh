@@ -216,11 +216,17 @@ scale() { bench/scale.sh 5000; }
 
 accepted() { KHOROVOD=$(shipped) NODES=0 KUBERNETES=$1 tests/cluster/up.sh tests/cluster/accept.py; }
 
-# Builds the published crate from its package, so that no file is missing.
+# Compiles the published crate from the packages of its crates, so that no file is missing. `cargo package` would build each package by
+# itself, with the crates that it needs: five builds instead of one check of three crates.
 package() {
-    # Cargo does not unpack a package again if it has unpacked the same version, also if the content has changed.
-    rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/khorovod-{compiler,import}-[0-9]*
-    cargo package --locked --allow-dirty
+    local work crates=(compiler import) patches=() crate
+    rm -rf "${CARGO_TARGET_DIR:-target}/package" && cargo package --locked --allow-dirty --no-verify --quiet && work=$(mktemp -d) || return
+    for crate in "${CARGO_TARGET_DIR:-target}"/package/*.crate; do tar -xzf "$crate" -C "$work" || return; done
+    for crate in "${crates[@]}"; do patches+=(--config "patch.crates-io.khorovod-$crate.path='$(echo "$work/khorovod-$crate"-[0-9]*)'"); done
+    cargo check --manifest-path "$work"/khorovod-[0-9]*/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" "${patches[@]}"
+    local code=$?
+    rm -rf "$work"
+    return "$code"
 }
 
 # The rendered examples in parsers and validators of other languages.
