@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::meta::Metadata;
 use super::{Body, Object};
+use crate::job::KubeVersion;
 use crate::job::valid::{Gang, Level, Placer, Spec, Topology};
 use crate::plan::Plan;
 
@@ -75,7 +76,12 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
         min_member: (!native).then(|| plan.min_members()),
         scheduling_policy: native.then(|| Policy { gang: GangPolicy { min_count: plan.min_members() } }),
         queue: scheduling.volcano_queue.as_deref().filter(|_| volcano),
-        priority_class_name: placement.priority_class.as_deref().filter(|_| volcano),
+        // Since 1.37, Kubernetes does not schedule pods whose priority is not that of their group. In 1.36 the field needs another
+        // feature gate, and the priorities are not compared.
+        priority_class_name: placement
+            .priority_class
+            .as_deref()
+            .filter(|_| volcano || native && scheduling.kube_version >= KubeVersion::new(37)),
         scheduling_constraints: topology
             .filter(|_| placer == Placer::Native)
             .and_then(|topology| topology.required.as_ref())
