@@ -201,6 +201,33 @@ const NEXT_TO_BOUNDS: &[(&str, &str, &str)] = &[
     ),
     ("--kube-version 1.35", "scheduling: {gang: native}", "kube-version"),
     ("--kube-version 1.36", "scheduling: {gang: native}", ""),
+    ("--kube-version 1.36", "scheduling: {gang: native}\nlauncher: {kind: mpirun, runsIn: ownPod}", ""),
+    (
+        "--kube-version 1.36",
+        "scheduling: {gang: native, suspend: true}\nlauncher: {kind: mpirun, runsIn: ownPod}",
+        "wrong-launcher-pod",
+    ),
+    (
+        "--kube-version 1.36",
+        "scheduling: {gang: coscheduling}\nlauncher: {kind: mpirun, runsIn: ownPod}",
+        "wrong-launcher-pod",
+    ),
+    (
+        "--kube-version 1.36",
+        "scheduling: {gang: native}\nlauncher: {kind: mpirun, runsIn: ownPod, runsRanks: true}",
+        "wrong-launcher-pod",
+    ),
+    ("--kube-version 1.36", "scheduling: {gang: native}\nworkers: {replicas: 2, spares: 1}", "wrong-launcher-pod"),
+    (
+        "--kube-version 1.36",
+        "scheduling: {gang: native}\nworkers: {replicas: 2, spares: 1}\nlauncher: {kind: mpirun, runsIn: ownPod}",
+        "",
+    ),
+    (
+        "--kube-version 1.36",
+        "scheduling: {gang: native}\nworkers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 4}}\nlauncher: {kind: horovodrun, runsIn: ownPod}",
+        "",
+    ),
     ("--kube-version 1.35", "scheduling: {gang: native}\nplacement: {topology: {required: rack}}", "kube-version"),
     ("--kube-version 1.36", "scheduling: {gang: native}\nplacement: {topology: {required: rack}}", ""),
     ("--kube-version 1.37 --target jobset", "scheduling: {gang: native}", "target-cannot"),

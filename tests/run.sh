@@ -177,7 +177,7 @@ versions() {
     for version in 1.26.13 1.31.4 1.36.3 1.37.2; do
         KUBERNETES=$version tests/cluster/test.sh --quick && accepted "$version" || return
     done
-    KUBERNETES=1.36.3 GANGS=1 tests/cluster/test.sh native-gang && KUBERNETES=1.37.2 GANGS=1 tests/cluster/test.sh native-gang
+    KUBERNETES=1.36.3 GANGS=1 tests/cluster/test.sh 'native-gang*' && KUBERNETES=1.37.2 GANGS=1 tests/cluster/test.sh 'native-gang*'
 }
 
 # Jobs on clusters whose pods have IPv6 only, IPv6 and IPv4 for outgoing traffic, and both families.

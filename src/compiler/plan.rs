@@ -16,7 +16,7 @@ use std::borrow::Cow;
 pub use crate::job::limits::RENDEZVOUS_PORT;
 use crate::job::limits::{MAX_CONFIG_MAP, json_size};
 use crate::job::target::SshKeys;
-use crate::job::valid::{CodeSource, Group, LauncherKind, LauncherPod, Mpi, Spec, Topology, Volume, VolumeSource};
+use crate::job::valid::{CodeSource, Gang, Group, LauncherKind, LauncherPod, Mpi, Spec, Topology, Volume, VolumeSource};
 
 pub use hosts::role;
 pub use level::Level;
@@ -249,14 +249,16 @@ impl Plan {
         })
     }
 
-    /// The number of pods that a gang scheduler starts together: all pods, or the minimum of an elastic job.
+    /// The number of pods that a gang scheduler starts together: all pods, or the minimum of an elastic job. Spares are not counted.
+    /// A launcher that scales the workers starts before them, so it is not counted either.
     pub fn min_members(&self) -> u32 {
-        let launchers = u32::from(self.shape == Shape::StatefulSet);
-        match &self.spec.elastic {
-            Some(elastic) if self.spec.target.own_workloads => elastic.min_replicas,
-            Some(elastic) => elastic.min_replicas + launchers,
-            None => self.workers + launchers,
-        }
+        let launchers = u32::from(self.shape == Shape::StatefulSet && !self.spec.target.own_workloads);
+        launchers + self.spec.elastic.as_ref().map_or(self.workers, |elastic| elastic.min_replicas)
+    }
+
+    /// Whether the launcher waits for a gang of workers to which it does not belong.
+    pub fn waits_for_gang(&self) -> bool {
+        self.shape == Shape::StatefulSet && self.spec.scheduling.gang == Some(Gang::Native)
     }
 
     /// Whether the pods read the labels of their nodes, for the order of the ranks.

@@ -158,7 +158,7 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
             termination_grace_period_seconds: spec.lifecycle.checkpoint.grace_period
                 * if plan.uploads().is_empty() { 1 } else { 2 }
                 + if kind.launches() { RELEASE_TIME } else { EXIT_TIME },
-            scheduling_group: (spec.scheduling.gang == Some(Gang::Native) && !spec.target.is_gang)
+            scheduling_group: (spec.scheduling.gang == Some(Gang::Native) && !matches!(kind, PodKind::Launcher))
                 .then(|| SchedulingGroup { pod_group_name: pod_group::name(plan) }),
             resource_claims: kind.rank_group(plan).map_or_else(Vec::new, |group| resource_claim::of_pod(plan, group)),
             placement: placement::build(plan, kind),

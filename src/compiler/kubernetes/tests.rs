@@ -123,6 +123,39 @@ fn a_native_gang_is_a_pod_group_of_the_version_of_the_cluster() {
     }
 }
 
+/// The workers of a StatefulSet are a gang without the launcher, which scales them. Their number does not include spares.
+#[test]
+fn the_launcher_of_stateful_sets_is_not_in_the_native_gang() {
+    let group = |name: &str, replicas| Group { name: Some(name.into()), replicas, ..spec(|_| ()).groups[0].clone() };
+    let elastic = Elastic { min_replicas: 2, max_replicas: 4, cooldown: None, timeout: 600, reset_limit: None };
+    for (groups, spares, elastic, count) in [
+        (vec![Group { replicas: 4, ..spec(|_| ()).groups[0].clone() }], 1, None, 4),
+        (vec![group("a", 2), group("b", 3)], 0, None, 5),
+        (vec![Group { replicas: 4, ..spec(|_| ()).groups[0].clone() }], 0, Some(elastic), 2),
+    ] {
+        let objects = objects(spec(|spec| {
+            spec.launcher.kind = if elastic.is_some() { LauncherKind::Horovodrun } else { LauncherKind::Mpirun };
+            spec.groups = groups;
+            spec.groups[0].spares = spares;
+            spec.elastic = elastic;
+            spec.scheduling.gang = Some(Gang::Native);
+            spec.scheduling.kube_version = crate::job::KubeVersion::new(37);
+            spec.placement.priority_class = Some("high".into());
+        }));
+        let group = find(&objects, "PodGroup");
+        // Kubernetes 1.37 schedules only pods that have the priority of their group.
+        let wanted = json!({"priorityClassName": "high", "schedulingPolicy": {"gang": {"minCount": count}}});
+        assert_eq!(group["spec"], wanted);
+        let sets: Vec<_> = objects.iter().filter(|object| object["kind"] == "StatefulSet").collect();
+        assert!(!sets.is_empty());
+        for set in sets {
+            let pod = &set["spec"]["template"]["spec"];
+            assert_eq!(pod["schedulingGroup"], json!({"podGroupName": group["metadata"]["name"]}));
+        }
+        assert!(find(&objects, "Job")["spec"]["template"]["spec"].get("schedulingGroup").is_none());
+    }
+}
+
 #[test]
 fn workers_have_an_account_of_their_own_without_a_token() {
     let objects = objects(spec(|spec| spec.security.worker_account = Some("reads-data".into())));

@@ -557,11 +557,18 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object], pods: u32) 
         }
     }
     if let Some(gang) = gang(plan, description) {
-        let members = if gang.pods < pods {
-            format!("{} of the {pods} pods together or none, and the others when there is room", gang.pods)
-        } else {
-            "all pods together or none".to_owned()
+        let (pods, what) = match plan.waits_for_gang() {
+            true => (pods - 1, "workers"),
+            false => (pods, "pods"),
         };
+        let mut members = if gang.pods < pods {
+            format!("{} of the {pods} {what} together or none, and the others when there is room", gang.pods)
+        } else {
+            format!("all {what} together or none")
+        };
+        if plan.waits_for_gang() {
+            members += "; the launcher starts before them, and waits at most lifecycle.startTimeout";
+        }
         let mut note = format!("gang: {} schedules {members}", gang.by);
         if spec.scheduling.gang == Some(GangKind::Native) {
             let (version, gates) = spec.scheduling.native_gang();

@@ -258,12 +258,13 @@ fn queue(plan: &Plan) -> Option<String> {
     }
     let members = plan.min_members();
     let room = if members < plan.workers { format!("{members} of them") } else { "all of them".to_owned() };
+    let pods = if plan.waits_for_gang() { "the workers" } else { "the pods" };
     let scheduler = match scheduling.gang? {
         Gang::Volcano => "Volcano",
         Gang::Coscheduling => "The coscheduling plugin",
         Gang::Native => "Kubernetes",
     };
-    Some(format!("{scheduler} starts the pods when there is room for {room}."))
+    Some(format!("{scheduler} starts {pods} when there is room for {room}."))
 }
 
 /// For how long the tolerations of the spec keep a pod on a node that does not answer. `None` if the spec has no such

@@ -162,11 +162,12 @@ case_indexed() {
   expect 0 "mpich 4.0.2 on 2 hosts for 4 ranks" "rank on $job-$run-1, of the pod"
 }
 
-# gang: a job that Kubernetes itself must start together.
+# gang [LINE...]: a job that Kubernetes itself must start together.
 gang() {
-  spec 'echo rank $OMPI_COMM_WORLD_RANK' 'workers: {replicas: 2, slotsPerWorker: 1}' 'scheduling: {gang: native}'
+  spec 'echo rank $OMPI_COMM_WORLD_RANK' 'workers: {replicas: 2, slotsPerWorker: 1}' 'scheduling: {gang: native}' "$@"
   start -n team-a --kube-version 1.37 "$work/job.yaml"
 }
+gang_of_workers() { gang 'launcher: {kind: mpirun, runsIn: ownPod}' "$@"; }
 
 case_gang_of_kubernetes() {
   gang
@@ -177,6 +178,31 @@ case_gang_of_kubernetes() {
 case_dropped_gang() {
   touch "$work/drops"
   gang
+  expect 0 "the API server dropped schedulingGroup, so the pods start one by one" trained
+}
+
+# The launcher starts before its gang, and finds the gang in the StatefulSet.
+case_gang_of_workers() {
+  touch "$work/full"
+  gang_of_workers
+  wait_for launcher "0 of 2 workers answer: their gang waits until the nodes have room for 2 of them together"
+  [[ ! -e $work/worker-0.log ]] || fail "a worker started without its gang"
+  rm "$work/full"
+  expect 0 "rank 1" trained
+  ! grep -q schedulingGroup "$work/launcher.log" || fail "the launcher misses a gang that is there"
+  released
+}
+
+case_gang_of_workers_without_room() {
+  touch "$work/full"
+  gang_of_workers 'lifecycle: {startTimeout: 12s}'
+  expect 42 "only 0 of 2 workers answered" "their gang waits until the nodes have room for 2 of them together"
+  released
+}
+
+case_dropped_gang_of_workers() {
+  touch "$work/drops"
+  gang_of_workers
   expect 0 "the API server dropped schedulingGroup, so the pods start one by one" trained
 }
 

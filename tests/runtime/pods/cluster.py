@@ -81,7 +81,7 @@ class Cluster:
             raise ValueError(f"{kind} {name} is immutable")
         obj["metadata"].setdefault("uid", f"uid-of-{name}")
         # An API server without the feature gate of gangs drops this field.
-        if kind == "Job" and os.path.exists(f"{self.work}/drops"):
+        if kind in OWNERS and os.path.exists(f"{self.work}/drops"):
             obj["spec"]["template"]["spec"].pop("schedulingGroup", None)
         self.objects[kind, name] = obj
         if kind in OWNERS and (kind, name) not in self.owners:
@@ -92,6 +92,16 @@ class Cluster:
 
     def pods(self):
         return [pod for owner in self.owners.values() for pod in owner.pods.values()]
+
+    def may_start(self, pod):
+        """Whether the gang of a pod has all its pods, and the nodes have room for them: there is no file WORK/full."""
+        group = pod.spec.get("schedulingGroup")
+        if not group:
+            return True
+        policy = self.find("PodGroup", group["podGroupName"])["spec"]["schedulingPolicy"]
+        with self.lock:
+            members = [one for one in self.pods() if one.spec.get("schedulingGroup") == group]
+        return len(members) >= policy["gang"]["minCount"] and not os.path.exists(f"{self.work}/full")
 
     def ended(self, pod, code):
         with self.lock:

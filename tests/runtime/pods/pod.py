@@ -102,6 +102,8 @@ class Pod:
     def live(self):
         code = 128
         try:
+            while not self.deleted and not self.cluster.may_start(self):
+                time.sleep(0.2)
             # A delay that a real network may have.
             time.sleep(self.cluster.seconds("late"))
             self.connect()

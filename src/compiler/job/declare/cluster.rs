@@ -168,7 +168,7 @@ choice! {
         "none" => None, "No gang: each pod starts as soon as it fits on a node.";
         "volcano" => Some(spec::Gang::Volcano), "The PodGroup and the scheduler of Volcano.";
         "coscheduling" => Some(spec::Gang::Coscheduling), "The PodGroup of the scheduler plugins.";
-        "native" => Some(spec::Gang::Native), "The PodGroup and the scheduler of Kubernetes itself, 1.36 or newer with the feature gate `GenericWorkload`. With the target `plain`.";
+        "native" => Some(spec::Gang::Native), "The PodGroup and the scheduler of Kubernetes itself, 1.36 or newer with the feature gate `GenericWorkload`. With the target `plain`. With `launcher.runsIn: ownPod`, the workers are the gang, and the launcher waits for them.";
     }
 }
 

@@ -18,7 +18,7 @@ shape! {
         "args" args: Vec<At<Word>>, example json!(["--bind-to", "socket"]);
         /// The program that each pod runs in place of torchrun, such as `ft_launcher` of NVIDIA's Resiliency Extension. It must take the options and the variables `PET_*` of torchrun. Only with torchrun and `workers.elastic`. Default: `torchrun`.
         "program" program: Program, example "ft_launcher";
-        /// The pod that the launcher runs in. Default: `ownPod`. A gang, Kueue (`localQueue`), `suspend`, torchrun, jax, tensorflow, and `security.apiAccess: false` without `lifecycle.keepWorkers` have `firstWorker`, and refuse `ownPod` with all fields that need it: `workers.spares`, `workers.groups`, `storage.perWorker` and `lifecycle.keepWorkers`.
+        /// The pod that the launcher runs in. Default: `ownPod`. A gang, Kueue (`localQueue`), `suspend`, torchrun, jax, tensorflow, and `security.apiAccess: false` without `lifecycle.keepWorkers` have `firstWorker`, and refuse `ownPod` with all fields that need it: `workers.spares`, `workers.groups`, `storage.perWorker` and `lifecycle.keepWorkers`. Only `scheduling.gang: native` also supports `ownPod`.
         "runsIn" runs_in: LauncherPod, example "firstWorker";
         /// Whether the launcher pod also runs ranks, as one more host beside the workers and with the same resources. Only with `runsIn: ownPod`, and not with `workers.elastic`.
         "runsRanks" runs_ranks: bool, default false;

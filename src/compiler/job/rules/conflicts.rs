@@ -70,7 +70,9 @@ codes! {
     /// Worker groups, `spares`, `perWorker` storage, elastic Horovod and `keepWorkers: true` need `launcher.runsIn: ownPod`,
     /// in which a StatefulSet runs the workers. A gang, Kueue, `suspend`, torchrun, JAX and TensorFlow need `launcher.runsIn:
     /// firstWorker`, in which one Indexed Job runs all pods: a launcher that scales a StatefulSet would wait for pods that the queue never
-    /// admits. With `security.apiAccess: false` the launcher cannot scale a StatefulSet.
+    /// admits. `gang: native` has `firstWorker` by default, and also supports `ownPod`, except with `launcher.runsRanks`: the launcher
+    /// starts before the gang, and would hold devices while the gang waits. With `security.apiAccess: false` the launcher cannot scale a
+    /// StatefulSet.
     Error WRONG_LAUNCHER_POD = "wrong-launcher-pod";
 }
 
@@ -547,12 +549,15 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
         ("scheduling.localQueue", key(field!(case.scheduling.local_queue))),
         ("scheduling.suspend", key(field!(case.scheduling.suspend).filter(|_| spec.scheduling.suspend))),
     ];
+    let is_native = spec.scheduling.gang == Some(Gang::Native);
     if spec.launcher.runs_in == LauncherPod::Own {
         let wrong = |at, message: &str, other| {
             conflict(&WRONG_LAUNCHER_POD, at, message, other, "write `runsIn: firstWorker`, or leave it out")
         };
         // Some targets describe the launcher and the workers in one object. A queue then admits all pods together.
-        let queued = queued.into_iter().filter(|_| spec.target.own_workloads).map(|(what, span)| {
+        // A gang of Kubernetes contains only the workers, so the launcher starts and scales them.
+        let queued = queued.into_iter().filter(|(what, _)| !(is_native && *what == "scheduling.gang"));
+        let queued = queued.filter(|_| spec.target.own_workloads).map(|(what, span)| {
             let message = format!(
                 "`{what}` needs `launcher.runsIn: firstWorker`: a launcher that scales StatefulSets would wait for the queue without end"
             );
@@ -569,7 +574,15 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
             (given, "`ownPod` is requested here"),
             "write `runsIn: firstWorker`, or leave it out; or set `lifecycle.keepWorkers: true`, and delete the workers yourself",
         );
-        return queued.chain([agents, access]).collect();
+        let ranks = conflict(
+            &WRONG_LAUNCHER_POD,
+            key(field!(case.launcher.runs_ranks).filter(|at| at.value && is_native)),
+            "`launcher.runsRanks` does not go with `scheduling.gang: native`: the launcher starts before the gang, and would hold \
+             the devices of its ranks while the gang waits",
+            (key(field!(case.scheduling.gang)), "the gang"),
+            "remove `runsRanks`, or write `runsIn: firstWorker` instead",
+        );
+        return queued.chain([agents, access, ranks]).collect();
     }
     let kind = field!(case.launcher.kind).map(|at| at.span);
     let why = given.or_else(|| queued.iter().find_map(|(_, span)| *span)).or(kind);
@@ -611,8 +624,12 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
         ),
     ];
     let row = |(what, at, reason): (&str, Option<Span>, &str)| {
+        let follows_from_gang =
+            is_native && given.is_none() && !spec.scheduling.suspend && spec.scheduling.local_queue.is_none();
         let way_out = if has_agents {
             "remove it, or use mpirun, horovodrun, deepspeed or shell"
+        } else if follows_from_gang && what != "`launcher.runsRanks` is only for" {
+            "write `runsIn: ownPod` in `launcher`"
         } else {
             "remove one of the two"
         };

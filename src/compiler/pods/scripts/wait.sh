@@ -3,7 +3,7 @@
 wait_workers() {
   local allowed since=$1 told=-10 absent=${#candidates[@]} needed=${min_workers:-${#hosts[@]}} up=0
   local round=0 probe_timeout asked=$SECONDS waited tenths turn by_address=yes all_lost='' free=()
-  local text quick=$((${#candidates[@]} < 8 ? 2 : 5 + ${#candidates[@]} / 8))
+  local text queue='' quick=$((${#candidates[@]} < 8 ? 2 : 5 + ${#candidates[@]} / 8))
   local all="$needed workers"
   [[ -z $min_workers ]] || { all="at least $needed workers" && list_all; }
   allowed=$(limit wait-timeout 1800)
@@ -23,12 +23,13 @@ wait_workers() {
   do
     check_limits
     waited=$((SECONDS - since))
+    note_gang
     if ((waited >= allowed)); then
-      finish 42 "only $up of $all answered on port $port within $allowed s; missing: $(shorten "${missing[@]}")$(explain_unfit "${missing[@]}")"
+      finish 42 "only $up of $all answered on port $port within $allowed s$queue; missing: $(shorten "${missing[@]}")$(explain_unfit "${missing[@]}")"
     fi
     [[ -z $scales ]] || replace_lost "$waited"
     if ((${#missing[@]} < absent || SECONDS - told >= 10)); then
-      text="$up of $all answer; waiting for $(shorten "${missing[@]}")"
+      text="$up of $all answer$queue; waiting for $(shorten "${missing[@]}")"
       log "$text"
       ((up == 0)) || has_workers=yes
       record_phase waiting "$text"
@@ -43,6 +44,18 @@ wait_workers() {
   done
   no_address=() listed=()
   log "$up of $all answer after $((SECONDS - since)) s"
+}
+
+# Sets `queue` of wait_workers until the first worker has an address: then Kubernetes has started their gang. With one Indexed Job,
+# the launcher belongs to the gang.
+note_gang() {
+  local host
+  queue=''
+  [[ -n ${gang-} && -n $scales ]] || return 0
+  for host in "${missing[@]}"; do
+    ((up == 0)) && [[ -z ${listed[$host]:-} ]] || { gang=''; return; }
+  done
+  queue=": their gang waits until the nodes have room for $needed of them together, at most lifecycle.startTimeout"
 }
 
 # explain_unfit HOST...: prints which of the hosts failed their health check, and why.
