@@ -1,7 +1,10 @@
 //! The table of features in `docs/compatibility.md`: since which version each works, and where it was tested.
 //!
-//! The version of Kubernetes comes from the rules, and each test must exist. `make bless` writes the table.
+//! The version of Kubernetes comes from the rules, and where it was tested from `tests/results.txt`, into which the runners of the
+//! tests write what has passed (`tests/results.py`). Rust tests need no record: they run together with this one. `make bless` writes
+//! the table.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -102,6 +105,20 @@ const FEATURES: &[Feature] = &[
             "tests/cluster/gangs.py native_gang",
             "tests/runtime/cases/life.sh dropped_gang",
             "src/compiler/kubernetes/tests.rs a_native_gang_is_a_pod_group_of_the_version_of_the_cluster",
+        ],
+    },
+    Feature {
+        name: "a gang of Kubernetes with StatefulSets",
+        spec: "scheduling: {gang: native}\nlauncher: {kind: mpirun, runsIn: ownPod}",
+        needs: "feature gates",
+        tests: &[
+            "tests/cluster/gangs.py native_gang_of_stateful_sets",
+            "tests/cluster/gangs.py native_gang_of_some_workers",
+            "tests/cluster/gangs.py native_gang_loses_a_node",
+            "tests/runtime/cases/life.sh gang_of_workers",
+            "tests/runtime/cases/life.sh gang_of_workers_without_room",
+            "tests/runtime/cases/life.sh dropped_gang_of_workers",
+            "src/compiler/kubernetes/tests.rs the_launcher_of_stateful_sets_is_not_in_the_native_gang",
         ],
     },
     Feature {
@@ -221,15 +238,64 @@ fn place(test: &str) -> &'static str {
     WHERE.iter().find(|(folder, _)| file.starts_with(folder)).unwrap_or_else(|| panic!("{file}")).1
 }
 
+/// The versions of Kubernetes on which each test has passed, empty for a test without a cluster, and the date of the last time.
+fn results() -> BTreeMap<String, Vec<(String, String)>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/results.txt");
+    let text = fs::read_to_string(path).unwrap();
+    let mut results: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let fields: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [test, version, date] = fields[..] else { panic!("tests/results.txt: {line}") };
+        assert!(
+            FEATURES.iter().any(|feature| feature.tests.contains(&test)),
+            "no feature has {test}: remove it from tests/results.txt"
+        );
+        results.entry(test.to_owned()).or_default().push((version.to_owned(), date.to_owned()));
+    }
+    results
+}
+
+/// Where the tests of a feature have passed, on which versions of Kubernetes, and the first date since which all of them have.
+fn tested(feature: &Feature, results: &BTreeMap<String, Vec<(String, String)>>) -> String {
+    let mut places: Vec<&str> = feature.tests.iter().map(|test| place(test)).collect();
+    places.dedup();
+    let cell = |here: &str| {
+        let tests: Vec<&str> = feature.tests.iter().copied().filter(|test| place(test) == here).collect();
+        let passed: Vec<_> = tests.iter().filter_map(|test| results.get(*test)).collect();
+        let versions: BTreeSet<&str> = passed.iter().copied().flatten().map(|(version, _)| version.as_str()).collect();
+        let last = passed.iter().filter_map(|runs| runs.iter().map(|(_, date)| date.as_str()).max());
+        let date = last.min();
+        let missing = tests.iter().filter(|test| !test.starts_with("src/") && !results.contains_key(**test));
+        let missing: Vec<&str> = missing.filter_map(|test| test.split(' ').nth(1)).collect();
+        let mut text = here.to_owned();
+        for version in versions.into_iter().filter(|version| !version.is_empty()) {
+            let comma = if text == here { "" } else { "," };
+            write!(text, "{comma} {version}").unwrap();
+        }
+        if let Some(date) = date {
+            write!(text, " ({date})").unwrap();
+        }
+        if !missing.is_empty() {
+            write!(text, " (not recorded: `{}`)", missing.join("`, `")).unwrap();
+        }
+        text
+    };
+    places.into_iter().map(cell).collect::<Vec<_>>().join("; ")
+}
+
 fn table() -> String {
     let mut text =
         "\n| Feature | In the spec | Kubernetes | Needs too | Tested on |\n|---|---|---|---|---|\n".to_owned();
+    let results = results();
     for feature in FEATURES {
         let fields: Vec<String> = feature.spec.lines().map(|line| format!("`{line}`")).collect();
-        let mut places: Vec<&str> = feature.tests.iter().map(|test| place(test)).collect();
-        places.dedup();
-        let row =
-            [feature.name, &fields.join(", "), &format!("1.{}", since(feature)), feature.needs, &places.join(", ")];
+        let row = [
+            feature.name,
+            &fields.join(", "),
+            &format!("1.{}", since(feature)),
+            feature.needs,
+            &tested(feature, &results),
+        ];
         writeln!(text, "| {} |", row.join(" | ")).unwrap();
     }
     text + "\n"

@@ -42,6 +42,9 @@ class Play:
 
     def __init__(self, name, act, level="restricted", alone=False, long=False, waits=False):
         self.name, self.act, self.level, self.alone, self.long, self.waits = name, act, level, alone, long or waits, waits
+        # As tests/features.rs names it. A test of both shapes is a function with two arguments, which is the first default of a lambda.
+        function = act.__defaults__[0] if act.__defaults__ and callable(act.__defaults__[0]) else act
+        self.test = f"tests/cluster/{function.__module__}.py {function.__name__}"
 
 
 def play(**how):
@@ -119,6 +122,8 @@ class World:
     """The common state of all cases: the watches, and the cases that receive their events."""
 
     def __init__(self):
+        # For each Play that ran, its test and whether it passed on its last try.
+        self.results = {}
         self.cluster = api.Cluster()
         self.cases, self.too_old = {}, 0
         # How long devices stayed in use, by test.

@@ -46,7 +46,7 @@ def deletion(case, shape):
 
 
 def both(act):
-    return [Play(f"free-after-{act.__name__}-{name}", lambda case, shape=shape: act(case, shape))
+    return [Play(f"free-after-{act.__name__}-{name}", lambda case, act=act, shape=shape: act(case, shape))
             for name, shape in SHAPES.items()]
 
 

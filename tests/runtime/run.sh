@@ -73,6 +73,7 @@ if [[ ${1:-} != inside ]]; then
     ((${#passed[@]} == ${#again[@]})) || code=1
     ((${#passed[@]} == 0)) || tests/note.sh second-try "$(basename "${CASES:-$here}")" "${passed[@]}" || code=1
   fi
+  [[ ! -e $runs/.ok ]] || tests/results.py <"$runs/.ok"
   mapfile -t reasons <"$runs/.skipped"
   for reason in "${reasons[@]}"; do tests/note.sh partly "$reason"; done
   ((code || ${#reasons[@]} < ${#all[@]})) || code=77
@@ -93,6 +94,7 @@ report() {
     echo "$title: $skipped" >>"$runs/.skipped"
   elif [[ -z $failed ]]; then
     echo "ok $title ($SECONDS s)"
+    grep -lE "^case_$title\(\)" "${CASES:-tests/runtime/cases}"/*.sh | sed "s/$/ $title/" >>"$runs/.ok"
   else
     tail -n 40 "$work"/*.log
     echo "FAILED $title: $failed"
