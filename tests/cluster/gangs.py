@@ -77,7 +77,7 @@ def native_gang_of_stateful_sets(case):
     start(case, "fits", 3, SETS, WORKERS | {"replicas": 3})
     completes(case)
     case.clear("fits")
-    # When the gang waits in vain.
+    # The gang does not fit within startTimeout.
     spec = merge(SETS, {"lifecycle": {"startTimeout": "20s"}})
     start(case, "late", 4, spec, WORKERS | {"replicas": 4})
     case.equal("the end", case.finished(60), "Failed")
