@@ -50,12 +50,12 @@ case_rank_order_unknown() {
   ranks worker-0 worker-1
 }
 
-# Rank 0 is in the launcher's pod, so the launcher's rack comes first, and then the rest of its block.
+# Rank 0 is in the launcher's pod, so the launcher's rack comes first, and then the rest of its block. Labels may be numbers.
 case_rank_order_of_an_indexed_job() {
-  nodes '0 block=b2 rack=r3' '1 block=b1 rack=r1' '2 block=b2 rack=r2' '3 block=b2 rack=r3' '4'
+  nodes '0 block=2 rack=3' '1 block=1 rack=1' '2 block=2 rack=2' '3 block=2 rack=3' '4'
   train 'echo rank $OMPI_COMM_WORLD_RANK on $(hostname)' 'workers: {replicas: 5, slotsPerWorker: 1}' \
     'launcher: {kind: mpirun, runsIn: firstWorker}' 'placement: {topology: {rankOrder: [block, rack]}}'
-  expect 0 "ranks follow the topology: b2/r3 (2), b2/r2 (1), b1/r1 (1), -/- (1)" trained
+  expect 0 "ranks follow the topology: 2/3 (2), 2/2 (1), 1/1 (1), -/- (1)" trained
   logged 0 "rank 0 on $job-$run-0" "rank 1 on $job-$run-3" "rank 2 on $job-$run-2" "rank 3 on $job-$run-1" "rank 4 on $job-$run-4"
 }
 

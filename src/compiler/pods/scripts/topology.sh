@@ -79,7 +79,7 @@ find_key() {
       key+=/0
     else
       is_near=''
-      [[ ${domain[level]:--} == - ]] && key+=/2 || key+=/1${domain[level]}
+      [[ ${domain[level]:--} == - ]] && key+=/2 || key+=/1=${domain[level]}
     fi
   done
 }
