@@ -47,6 +47,14 @@ class Cluster:
         except FileNotFoundError:
             return 0
 
+    def bridge(self, pod):
+        """The bridge of a pod: the file WORK/racks has lines such as `worker-0 rack-2`."""
+        try:
+            with open(f"{self.work}/racks", encoding="utf-8") as file:
+                return dict(line.split() for line in file).get(pod, "pods")
+        except FileNotFoundError:
+            return "pods"
+
     # The parts of all images of a case; see README.md.
 
     def setting(self, name):

@@ -144,7 +144,7 @@ class Pod:
 
     def connect(self):
         link = "v" + self.address.removeprefix("10.88.").replace(".", "-")
-        here = f"netns add {self.network}\nlink add {link} type veth peer name eth0 netns {self.network}\nlink set {link} master pods up\n"
+        here = f"netns add {self.network}\nlink add {link} type veth peer name eth0 netns {self.network}\nlink set {link} master {self.cluster.bridge(self.short)} up\n"
         there = f"addr add {self.address}/16 dev eth0\nlink set eth0 up\nlink set lo up\n"
         # One at a time, because network namespaces are named by mounts of the machine.
         with self.cluster.wiring:
