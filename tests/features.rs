@@ -140,6 +140,16 @@ const FEATURES: &[Feature] = &[
         tests: &["tests/cluster/topology.py rank_order_by_zones", "tests/runtime/cases/topology.sh rank_order_zones"],
     },
     Feature {
+        name: "ranks in the order of measured round-trip times",
+        spec: "placement: {topology: {rankOrder: measured}}",
+        needs: "",
+        tests: &[
+            "tests/runtime/cases/distances.sh measured_order",
+            "tests/runtime/cases/distances.sh measured_order_over_a_tree",
+            "src/compiler/pods/tests.rs measured_times_become_groups",
+        ],
+    },
+    Feature {
         name: "devices by claims (DRA)",
         spec: "workers: {replicas: 2, resourceClaims: [{name: nic, resourceClaimTemplateName: rdma-nic}]}",
         needs: "a DRA driver",

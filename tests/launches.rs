@@ -134,6 +134,7 @@ fn a_report_has_first_ranks_and_fields() {
         ("launcher: {kind: mpirun, args: [-x, maps]}".to_owned(), vec![("spec.workers", Some(0))]),
         ("launcher: {kind: mpirun, args: [--map-by, slot]}".to_owned(), vec![("spec.workers", None)]),
         ("placement: {topology: {rankOrder: [rack]}}".to_owned(), vec![("spec.workers", None)]),
+        ("placement: {topology: {rankOrder: measured}}".to_owned(), vec![("spec.workers", None)]),
         ("launcher: shell".to_owned(), vec![("spec.workers", None)]),
         ("launcher: torchrun".to_owned(), vec![("spec.workers", None)]),
         ("launcher: jax".to_owned(), vec![("spec.workers", Some(0))]),

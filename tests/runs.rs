@@ -196,6 +196,7 @@ const EDITS: &[&[&str]] = &[
     &["placement.topology={preferred: example.com/block}"],
     &["placement.topology={rankOrder: [rack]}"],
     &["placement.topology={rankOrder: [block, rack]}"],
+    &["placement.topology={rankOrder: measured}"],
     &["placement.topology={slices: {size: 1, required: rack}}"],
     &["placement.hostNetwork=true", "security.podSecurityLevel=privileged"],
     &["scheduling.gang=volcano"],

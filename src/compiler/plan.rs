@@ -180,7 +180,7 @@ impl Plan {
         let words = ["map", "rank", "host", "node", "ppn", "rr"];
         let changes_order = |arg: &String| arg.starts_with('-') && words.iter().any(|word| arg.contains(word));
         let by_script = matches!(self.spec.launcher.kind, LauncherKind::Shell | LauncherKind::Torchrun);
-        let sorts = self.spec.placement.topology.as_ref().is_some_and(|topology| !topology.rank_order.is_empty());
+        let sorts = self.spec.placement.topology.as_ref().is_some_and(|topology| topology.rank_order.is_some());
         if by_script || sorts || self.spec.elastic.is_some() || self.spec.launcher.args.iter().any(changes_order) {
             return None;
         }

@@ -15,7 +15,9 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use crate::job::target::SshKeys;
-use crate::job::valid::{DownloadSource, HealthPolicy, LauncherKind, Mpi, Progress, S3, Stall, Volume, VolumeSource};
+use crate::job::valid::{
+    DownloadSource, HealthPolicy, LauncherKind, Mpi, Progress, RankOrder, S3, Stall, Volume, VolumeSource,
+};
 use crate::plan::{Plan, Shape};
 use crate::yaml::writer::Literal;
 use scripts::scripts;
@@ -157,8 +159,12 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
     if has_access {
         files.extend(scripts![scripts, "guard.sh"]);
     }
-    if plan.spec.placement.topology.as_ref().is_some_and(|topology| !topology.rank_order.is_empty()) {
+    let rank_order = plan.spec.placement.topology.as_ref().and_then(|topology| topology.rank_order.as_ref());
+    if let Some(order) = rank_order {
         files.extend(scripts![scripts, "topology.sh"]);
+        if matches!(order, RankOrder::Measured) {
+            files.extend(scripts![scripts, "distances.sh", "measure.sh"]);
+        }
     }
     if plan.shape == Shape::IndexedJob {
         files.extend(scripts![scripts, "indexed.sh"]);

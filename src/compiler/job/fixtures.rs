@@ -291,7 +291,7 @@ pub fn variants() -> Vec<(&'static str, Spec)> {
         (
             "rank order",
             spec(|spec| {
-                let rank_order = vec![Level::new("rack")];
+                let rank_order = Some(RankOrder::Levels(vec![Level::new("rack")]));
                 spec.placement.topology = Some(Topology { rank_order, ..Topology::default() });
             }),
         ),

@@ -174,7 +174,7 @@ fn topology(required: Option<&str>, preferred: Option<&str>, slices: Option<&str
         required: required.map(Level::new),
         preferred: preferred.map(Level::new),
         slices: slices.map(|level| Slices { size: 2, required: Level::new(level) }),
-        rank_order: Vec::new(),
+        rank_order: None,
     }
 }
 
@@ -312,13 +312,19 @@ fn only_a_rank_order_of_node_labels_reads_nodes() {
         objects(spec(|spec| {
             spec.namespace = namespace.map(str::to_owned);
             spec.security.service_account = account.map(str::to_owned);
-            let rank_order = levels.iter().map(|level| Level::new(level)).collect();
+            let rank_order = Some(RankOrder::Levels(levels.iter().map(|level| Level::new(level)).collect()));
             spec.placement.topology = Some(Topology { rank_order, ..Topology::default() });
         }))
     };
     let has_role = |objects: &[Json]| objects.iter().any(|object| object["kind"] == "ClusterRole");
     assert!(!has_role(&render(None, &["region", "topology.kubernetes.io/zone"], None)));
     assert!(!has_role(&render(None, &["rack"], Some("trainer"))), "the user grants it to their own account");
+    let measured = objects(spec(|spec| {
+        let rank_order = Some(RankOrder::Measured);
+        spec.placement.topology = Some(Topology { rank_order, ..Topology::default() });
+    }));
+    assert!(!has_role(&measured), "measured times are no labels");
+    assert!(!find(&measured, "StatefulSet").to_string().contains("spec.nodeName"));
     for (given, name, namespace) in
         [(None, "khorovod-default-mnist", "default"), (Some("team-a"), "khorovod-team-a-mnist", "team-a")]
     {

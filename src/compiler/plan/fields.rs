@@ -14,8 +14,8 @@ use crate::job::types::format_duration;
 use crate::job::valid::{
     Checkpoint, Claim, ClaimSource, Code, CodeSource, Collective, Download, DownloadSource, Egress, Elastic, EnvFrom,
     EnvFromSource, EnvValue, EnvVar, Gang, Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind,
-    LauncherPod, Lifecycle, Metrics, Mpi, Observability, Pairs, Patch, Placement, Progress, ResourceClaim, Resources,
-    S3, Scheduling, Security, Slices, Spec, Ssh, Stall, Topology, Volume, VolumeSource,
+    LauncherPod, Lifecycle, Metrics, Mpi, Observability, Pairs, Patch, Placement, Progress, RankOrder, ResourceClaim,
+    Resources, S3, Scheduling, Security, Slices, Spec, Ssh, Stall, Topology, Volume, VolumeSource,
 };
 use crate::yaml::flow::flow;
 
@@ -513,8 +513,12 @@ fn placement(list: &mut List, placement: &Placement) {
             list.run("placement.topology.slices.size", size);
             list.run("placement.topology.slices.required", &required.name);
         }
-        let levels: Vec<&str> = rank_order.iter().map(|level| level.name.as_str()).collect();
-        list.optional("placement.topology.rankOrder", Some(levels.join(" ")).filter(|levels| !levels.is_empty()));
+        let order = rank_order.as_ref().map(|order| match order {
+            RankOrder::Levels(levels) => levels.iter().map(|level| level.name.as_str()).collect::<Vec<_>>().join(" "),
+            // A level of this name, which is a node label, must not look the same.
+            RankOrder::Measured => "measured times".to_owned(),
+        });
+        list.optional("placement.topology.rankOrder", order);
     }
     list.run("placement.hostNetwork", host_network);
 }

@@ -123,8 +123,9 @@ pub fn job(plan: &Plan) -> String {
         .placement
         .topology
         .iter()
-        .filter(|topology| !topology.rank_order.is_empty())
-        .map(|topology| ("rank_order", array(topology.rank_order.iter().map(|level| word(&level.label)))));
+        .map(|topology| topology.sorting_levels())
+        .filter(|levels| !levels.is_empty())
+        .map(|levels| ("rank_order", array(levels.iter().map(|level| word(&level.label)))));
     // Set if Kubernetes itself must start all pods together.
     let gang = (spec.scheduling.gang == Some(Gang::Native)).then(|| ("gang", "native".to_owned()));
     let settings = settings

@@ -88,7 +88,11 @@ fn plans() -> Vec<Plan> {
                 Some(Elastic { min_replicas: 1, max_replicas: 4, cooldown: None, timeout: 600, reset_limit: None });
         }),
         changed(|plan| {
-            let rank_order = vec![Level::new("rack")];
+            let rank_order = Some(RankOrder::Levels(vec![Level::new("rack")]));
+            plan.spec.placement.topology = Some(Topology { rank_order, ..Topology::default() });
+        }),
+        changed(|plan| {
+            let rank_order = Some(RankOrder::Measured);
             plan.spec.placement.topology = Some(Topology { rank_order, ..Topology::default() });
         }),
         changed(|plan| {
@@ -523,4 +527,20 @@ fn scripts_change_only_with_the_revision() {
     );
     assert!(std::env::var_os("KHOROVOD_BLESS").is_some(), "pods/revision.txt is of another revision: run `make bless`");
     fs::write(path, now).unwrap();
+}
+
+/// The script `tests/distances.sh` sorts hosts by times that it makes up.
+#[test]
+fn measured_times_become_groups() {
+    let folder = tempfile::tempdir().unwrap();
+    let measured = |plan: &&Plan| {
+        let topology = plan.spec.placement.topology.as_ref();
+        topology.is_some_and(|topology| matches!(topology.rank_order, Some(RankOrder::Measured)))
+    };
+    write(&files(plans().iter().find(measured).expect("a plan with measured times")), folder.path());
+    let test = concat!(env!("CARGO_MANIFEST_DIR"), "/pods/tests/distances.sh");
+    let out = Command::new("bash").arg(test).current_dir(folder.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success() && out.stderr.is_empty(), "{text}{}", String::from_utf8_lossy(&out.stderr));
+    assert_eq!(text.lines().filter(|line| line.starts_with("ok ")).count(), 11, "{text}");
 }

@@ -13,7 +13,7 @@ use crate::job::quantity::Quantity;
 use crate::job::types::format_duration;
 use crate::job::valid::{
     Checkpoint, Claim, ClaimSource, DownloadSource, Egress, Gang as GangKind, Group, LauncherKind, Level, Mpi, Placer,
-    ResourceClaim, Resources, Slices, Spec, Topology, Volume, VolumeSource,
+    RankOrder, ResourceClaim, Resources, Slices, Spec, Topology, Volume, VolumeSource,
 };
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 use crate::pods;
@@ -211,10 +211,13 @@ fn placement(plan: &Plan) -> String {
         parts.extend(slices.as_ref().map(|Slices { size, required }| {
             format!("each {size} workers in one {} (required, {by})", required.label)
         }));
-        if !rank_order.is_empty() {
-            let levels: Vec<&str> = rank_order.iter().map(|level| level.label.as_str()).collect();
-            parts.push(format!("ranks in the order of {}", levels.join(", then ")));
-        }
+        parts.extend(rank_order.as_ref().map(|order| match order {
+            RankOrder::Levels(levels) => {
+                let levels: Vec<&str> = levels.iter().map(|level| level.label.as_str()).collect();
+                format!("ranks in the order of {}", levels.join(", then "))
+            }
+            RankOrder::Measured => "ranks in the order of measured round-trip times".to_owned(),
+        }));
     }
     parts.extend(placement.node_selector.iter().map(|(key, value)| format!("only nodes with {key}={value}")));
     if placement.affinity.is_some() {
@@ -548,7 +551,7 @@ fn notes(plan: &Plan, description: &Description, objects: &[Object], pods: u32) 
         }
     }
     notes.extend(topology(plan));
-    if let Some(topology) = spec.placement.topology.as_ref().filter(|topology| !topology.rank_order.is_empty()) {
+    if let Some(topology) = spec.placement.topology.as_ref().filter(|topology| topology.rank_order.is_some()) {
         notes.push("rank order: the launcher sorts the workers when it has found them, so this plan cannot name the hosts of ranks".to_owned());
         if topology.reads_nodes() && spec.security.service_account.is_none() {
             notes.push(

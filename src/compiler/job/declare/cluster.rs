@@ -1,9 +1,12 @@
 //! Fields about the cluster: placement, scheduling, lifecycle, security, observability, Slurm and patches.
 
+use std::iter;
+
 use serde_json::{Value as Json, json};
 
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{choice, shape};
+use crate::job::read::suggestions::nearest;
 use crate::job::read::{At, Defs, Expected, Field, Item, Reader, WayOut};
 use crate::job::types::spec;
 use crate::yaml::Node;
@@ -41,8 +44,50 @@ shape! {
         "preferred" preferred: LabelKey, example "block";
         /// Slices of workers, each of which runs in one domain. Only with `scheduling.localQueue` or the target `volcano`.
         "slices" slices: TopologySlices, example json!({"size": 4, "required": "rack"});
-        /// Levels, the outermost first, by which the hosts of the ranks are sorted, so that ranks with near numbers run near each other. With `zone` and `region` alone, the pods read their own labels. Any other level needs the permission to read nodes, which khorovod then renders as a ClusterRole. Not with torchrun, jax and tensorflow, and not for elastic jobs.
-        "rankOrder" rank_order: Vec<At<LabelKey>>, example json!(["block", "rack"]);
+        /// By which the hosts of the ranks are sorted, so that ranks with near numbers run near each other: a list of levels, the outermost first, or `measured`. With `zone` and `region` alone, the pods read their own labels. Any other level needs the permission to read nodes, which khorovod then renders as a ClusterRole. `measured` needs no labels and no permission: the launcher measures the round-trip times between the workers. Not with torchrun, jax and tensorflow, and not for elastic jobs.
+        "rankOrder" rank_order: RankOrder, example json!(["block", "rack"]), example "measured";
+    }
+}
+
+/// `rankOrder`: a list of levels, or the word `measured`.
+#[derive(Debug, Clone)]
+pub enum RankOrder {
+    /// Levels, the outermost first.
+    Levels(Vec<At<LabelKey>>),
+    /// The round-trip times between the workers.
+    Measured,
+}
+
+impl RankOrder {
+    /// The word for [`RankOrder::Measured`]. In a list it would be the label of nodes.
+    pub const MEASURED: &str = "measured";
+
+    /// The levels in the list.
+    pub fn levels(&self) -> &[At<LabelKey>] {
+        match self {
+            Self::Levels(levels) => levels,
+            Self::Measured => &[],
+        }
+    }
+}
+
+impl Field for RankOrder {
+    const ITEM: Item = Item::Text;
+
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        match node.text() {
+            Some(Self::MEASURED) => Some(Self::Measured),
+            Some(text) if nearest(text, iter::once(Self::MEASURED)).is_some() => {
+                let way_out = WayOut::Write(Self::MEASURED.to_owned());
+                reader.invalid(node, "a list of levels or the word `measured`", Some(way_out))
+            }
+            _ => Vec::read(node, reader).map(Self::Levels),
+        }
+    }
+
+    fn schema(defs: &mut Defs) -> Json {
+        let levels = Vec::<At<LabelKey>>::schema(defs);
+        json!({"anyOf": [{"type": "string", "enum": [Self::MEASURED]}, levels]})
     }
 }
 

@@ -8,7 +8,7 @@ use crate::job::read::At;
 use crate::job::types::KubeVersion;
 use crate::job::types::spec::{
     Checkpoint, Gang, LauncherPod, Level, Lifecycle, Metrics, Observability, Pairs, Patch, Placement, PodSecurityLevel,
-    Progress, Scheduling, Security, Slices, Slurm, Srun, Stall, Topology,
+    Progress, RankOrder, Scheduling, Security, Slices, Slurm, Srun, Stall, Topology,
 };
 use crate::job::types::target::Facts;
 
@@ -70,7 +70,13 @@ fn topology(given: &declare::Topology) -> Topology {
             .slices
             .as_ref()
             .and_then(|at| Some(Slices { size: plain!(at.size)?, required: at.required.as_ref().map(level)? })),
-        rank_order: items(given.rank_order.as_ref()).map(|level| Level::new(&level.0)).collect(),
+        rank_order: given.rank_order.as_ref().and_then(|at| match &at.value {
+            declare::RankOrder::Levels(levels) if levels.is_empty() => None,
+            declare::RankOrder::Levels(levels) => {
+                Some(RankOrder::Levels(levels.iter().map(|level| Level::new(&level.0)).collect()))
+            }
+            declare::RankOrder::Measured => Some(RankOrder::Measured),
+        }),
     }
 }
 

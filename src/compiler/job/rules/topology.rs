@@ -3,6 +3,7 @@
 use super::cluster::KUBE_VERSION;
 use super::{Case, key};
 use crate::job::declare;
+use crate::job::declare::RankOrder;
 use crate::job::declare::scalars::LabelKey;
 use crate::job::read::At;
 use crate::job::read::suggestions::{alternatives, nearest};
@@ -16,14 +17,14 @@ codes! {
     /// `placement.topology` needs at least one of its fields, and only one of `required` and `preferred`. Slices need Kueue
     /// (`scheduling.localQueue`) or the target `volcano`, and their size must divide the number of workers: no other scheduler
     /// places parts of a job. For `rankOrder`, the pods need the permission to read nodes. They get it only without `--target`, with
-    /// `security.apiAccess`, and without `lifecycle.keepWorkers`. The levels `zone` and `region` do not need this permission.
+    /// `security.apiAccess`, and without `lifecycle.keepWorkers`. The levels `zone` and `region`, and the word `measured`, do not need this permission.
     Error TOPOLOGY = "topology";
 
     /// A level of a topology that is probably another one
     ///
     /// A level of `placement.topology` is one of the words `host`, `nvlink`, `rack`, `block`, `zone` and `region`, or the label of
     /// nodes. Another word is also the name of a label, and the pods stay Pending if no node has it. If nodes have this label, you can
-    /// ignore the warning. `placement.spread` and `placement.pack` take only labels, not words. In `rankOrder` a level after a smaller one has no effect: begin with the largest. All workers run in one `host` only if it has GPUs for all of them.
+    /// ignore the warning. `placement.spread` and `placement.pack` take only labels, not words. In `rankOrder` a level after a smaller one has no effect: begin with the largest. The word `measured` replaces the list. All workers run in one `host` only if it has GPUs for all of them.
     Warning TOPOLOGY_LEVEL = "topology-level";
 }
 
@@ -31,7 +32,7 @@ codes! {
 const WORDS: &[&str] = &["host", "nvlink", "rack", "block", "zone", "region"];
 
 fn misspelt_levels(given: &declare::Topology, problems: &mut Vec<Problem>) {
-    let orders = given.rank_order.iter().flat_map(|levels| &levels.value);
+    let orders = given.rank_order.iter().flat_map(|order| order.levels());
     let slices = given.slices.iter().filter_map(|slices| slices.required.as_ref());
     for level in given.required.iter().chain(&given.preferred).chain(slices).chain(orders) {
         let word = level.0.as_str();
@@ -82,10 +83,11 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         problems.push(problem.hint("keep one of the two"));
     }
     one_host(case, given, problems);
-    if let Some(levels) = &given.rank_order {
-        sorted_levels(&levels.value, problems);
+    if let Some(order) = &given.rank_order {
+        sorted_levels(order.levels(), problems);
+        measured_in_a_list(order, problems);
     }
-    let has_order = given.rank_order.as_ref().is_some_and(|levels| !levels.is_empty());
+    let has_order = case.spec.placement.topology.as_ref().is_some_and(|topology| topology.rank_order.is_some());
     if given.required.is_none() && given.preferred.is_none() && given.slices.is_none() && !has_order {
         let problem = Problem::new(&TOPOLOGY, given.span, "`topology` is empty");
         problems.push(problem.hint("add `required: rack`, or another level"));
@@ -129,6 +131,15 @@ fn sorted_levels(levels: &[At<LabelKey>], problems: &mut Vec<Problem>) {
     }
 }
 
+/// Reports the word `measured` in a list, where it is read as the label of nodes.
+fn measured_in_a_list(order: &At<RankOrder>, problems: &mut Vec<Problem>) {
+    let Some(level) = order.levels().iter().find(|level| level.0 == RankOrder::MEASURED) else { return };
+    let message = "`measured` in a list is read as the label of nodes";
+    let problem = Problem::new(&TOPOLOGY_LEVEL, level.span, message);
+    let problem = problem.hint("to measure round-trip times, write `rankOrder: measured` without a list");
+    problems.push(if order.levels().len() == 1 { problem.fix(order.span, RankOrder::MEASURED) } else { problem });
+}
+
 fn slices(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(at) = field!(case.placement.topology.slices) else { return };
     let spec = case.spec;
@@ -163,7 +174,9 @@ fn slices(case: &Case<'_>, problems: &mut Vec<Problem>) {
 
 fn rank_order(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let spec = case.spec;
-    let Some(at) = field!(case.placement.topology.rank_order).filter(|levels| !levels.is_empty()) else { return };
+    let Some(at) = field!(case.placement.topology.rank_order).filter(|order| !order.levels().is_empty()) else {
+        return;
+    };
     if !spec.target.has_pods || !case.could_read(&["security", "lifecycle"]) {
         return;
     }
@@ -183,7 +196,10 @@ fn rank_order(case: &Case<'_>, problems: &mut Vec<Problem>) {
         if let Some((_, reason, hint)) = why.into_iter().find(|(is_so, ..)| *is_so) {
             let message = format!("`rankOrder` needs the labels of nodes, but the pods may not read nodes: {reason}");
             let problem = Problem::new(&TOPOLOGY, at.key, message);
-            problems.push(problem.hint(format!("{hint}, or use only the levels `zone` and `region`")));
+            problems.push(
+                problem
+                    .hint(format!("{hint}, use only the levels `zone` and `region`, or write `rankOrder: measured`")),
+            );
         }
     } else if case.kube_version < needs {
         let version = case.kube_version;

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::KubeVersion;
 use super::quantity::Quantity;
 use super::target::Facts;
-pub use super::topology::{Level, Placer, Slices, Topology};
+pub use super::topology::{Level, Placer, RankOrder, Slices, Topology};
 
 /// Keys and values in the order they were written.
 pub type Pairs = Vec<(String, String)>;

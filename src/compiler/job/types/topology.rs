@@ -6,8 +6,17 @@ pub struct Topology {
     pub required: Option<Level>,
     pub preferred: Option<Level>,
     pub slices: Option<Slices>,
-    /// The levels by which the hosts of the ranks are sorted, the outermost first.
-    pub rank_order: Vec<Level>,
+    /// By which the hosts of the ranks are sorted. `None` keeps the order of the workers.
+    pub rank_order: Option<RankOrder>,
+}
+
+/// By which the hosts of the ranks are sorted.
+#[derive(Debug, Clone)]
+pub enum RankOrder {
+    /// The domains of their nodes at these levels, the outermost first. The list is not empty.
+    Levels(Vec<Level>),
+    /// The round-trip times between them, which the launcher measures.
+    Measured,
 }
 
 impl Topology {
@@ -19,7 +28,15 @@ impl Topology {
     /// Whether pods must read nodes to sort the ranks. Kubernetes copies the zone and the region to labels of pods, so for these
     /// levels the pods read their own labels.
     pub fn reads_nodes(&self) -> bool {
-        self.rank_order.iter().any(|level| !POD_LABELS.contains(&level.label.as_str()))
+        self.sorting_levels().iter().any(|level| !POD_LABELS.contains(&level.label.as_str()))
+    }
+
+    /// The levels by which the hosts are sorted. Empty if they are not sorted by levels.
+    pub fn sorting_levels(&self) -> &[Level] {
+        match &self.rank_order {
+            Some(RankOrder::Levels(levels)) => levels,
+            Some(RankOrder::Measured) | None => &[],
+        }
     }
 }
 

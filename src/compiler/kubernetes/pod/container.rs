@@ -259,9 +259,9 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
     // contains the uid in every version of Kubernetes.
     let launches = !matches!(kind, PodKind::Worker(_)) && !plan.uploads().is_empty();
     let job_field = launches.then_some(("KHOROVOD_JOB_UID", "metadata.labels['controller-uid']"));
-    let rank_order =
-        plan.spec.placement.topology.as_ref().filter(|topology| runs_ranks && !topology.rank_order.is_empty());
-    let place = rank_order.into_iter().flat_map(|topology| match topology.reads_nodes() {
+    let levels =
+        plan.spec.placement.topology.as_ref().filter(|topology| runs_ranks && !topology.sorting_levels().is_empty());
+    let place = levels.into_iter().flat_map(|topology| match topology.reads_nodes() {
         true => &[("KHOROVOD_NODE_NAME", "spec.nodeName")][..],
         false => &POD_DOMAINS,
     });

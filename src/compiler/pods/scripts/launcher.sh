@@ -14,7 +14,7 @@ check_advance() { :; }
 use_tree() { :; }
 sweep_tree() { false; }
 uses_tree=''
-for part in advance hosts topology wait mpi world tree attempt relay stall elastic sshd api status scale health idle; do
+for part in advance hosts topology distances wait mpi world tree attempt relay stall elastic sshd api status scale health idle; do
   # A job has only the files that it needs.
   [[ ! -e $scripts/$part.sh ]] || . "$scripts/$part.sh"
 done
@@ -148,12 +148,12 @@ find_hosts() {
   has_workers=yes
   record_phase preparing
   choose_hosts
-  # Later attempts keep the order, so that each host keeps its ranks, whose data it has.
-  ((attempts)) || order_hosts
   write_hostfile
   [[ -z $scales ]] || release_added
   # The workers may have ranks of an earlier attempt, or of an earlier launcher, which may still run.
   if ((attempts)) || [[ -n $is_successor ]] || are_older; then sweep; fi
+  # Later attempts keep the order, so that each host keeps its ranks, whose data it has.
+  ((attempts)) || order_hosts
   if is_checked; then check_health; fi
 }
 

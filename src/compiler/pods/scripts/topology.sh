@@ -34,41 +34,47 @@ read_labels() {
   fi
 }
 
-# order_hosts: sorts `hosts` within each group. If ranks run in the launcher's pod, which has rank 0, its domain comes first. Hosts
-# whose domain is not known come last.
+# order_hosts: sorts `hosts` by the domains of their nodes.
 order_hosts() {
-  local index host key first='' sorted=() text='' count=0 known=''
+  local first='' known='' runs=()
   [[ -z $launcher_host ]] || first=$pod_domain
+  sort_hosts "$first"
+  if [[ -n $known ]]; then
+    log "ranks follow the topology: ${runs[*]}"
+  else
+    log "no node of a worker has one of the labels ${rank_order[*]}: ranks follow the numbers of the workers"
+  fi
+}
+
+# sort_hosts FIRST: sorts `hosts` within each group of workers, and writes the hostfile. If ranks run in the launcher's pod, which has rank
+# 0, its domain FIRST comes first. Hosts whose domain is not known come last. Fills `runs` of the caller: `b1/r1 (2), b1/r2 (2)`; and sets
+# `known` if a host has a domain.
+sort_hosts() {
+  local index host key sorted=() last='' length=0
   mapfile -t sorted < <(
     for index in "${!hosts[@]}"; do
       host=${hosts[index]}
-      find_key "$first" "${domains[$host]:--}"
+      find_key "$1" "${domains[$host]:--}"
       # The host of rank 0 stays first.
       [[ $host != "$launcher_host" ]] || key=0
       printf '%d %s %d %s\n' "${team_of[$host]}" "$key" "$index" "$host"
     done | LC_ALL=C sort -k1,1n -k2,2V -k3,3n
   )
   hosts=("${sorted[@]##* }")
-  # `block-1/rack-1 (2), block-1/rack-2 (2)`
-  first=''
   for host in "${hosts[@]}" ''; do
     key=${domains[${host:--}]:--}
     [[ -z ${key//[-\/]/} ]] || known=yes
-    if [[ -n $first && ($key != "$first" || -z $host) ]]; then
-      text+="${text:+, }$first ($count)"
-      count=0
+    if [[ -n $last && ($key != "$last" || -z $host) ]]; then
+      runs+=("$last ($length)${host:+,}")
+      length=0
     fi
-    first=$key
-    ((++count))
+    last=$key
+    ((++length))
   done
-  if [[ -n $known ]]; then
-    log "ranks follow the topology: $text"
-  else
-    log "no node of a worker has one of the labels ${rank_order[*]}: ranks follow the numbers of the workers"
-  fi
+  write_hostfile
 }
 
-# find_key FIRST DOMAIN: sets `key` to a text by which domains are sorted: those in FIRST, then substitutes by name, and then unknown ones.
+# find_key FIRST DOMAIN: sets `key` to a text by which domains are sorted: those in FIRST, then others by name, and then unknown ones.
 find_key() {
   local level first domain is_near=$1
   IFS=/ read -r -a first <<<"$1"
