@@ -266,13 +266,15 @@ test("what can be focused has a name of whole words, and the editor a descriptio
   await server.close();
 });
 
-test("a phone shows the whole status, and a wide screen three examples in a row", async () => {
+test("a narrow screen shows the whole status, and a wide one three examples in a row", async () => {
   const server = await serve();
-  const phone = await open(server, { viewport: SIZES.phone, hasTouch: true, isMobile: true, spec: wrong });
-  for (const spec of [wrong, smallest]) {
-    await write(phone, spec);
-    const hidden = await phone.$eval("#status", (one) => one.scrollWidth - one.clientWidth);
-    same(hidden, 0, `px of "${await phone.innerText("#status")}" that are cut off`);
+  for (const width of [390, 600]) {
+    const narrow = await open(server, { viewport: { width, height: 844 }, hasTouch: true, isMobile: true, spec: wrong });
+    for (const spec of [wrong, smallest]) {
+      await write(narrow, spec);
+      const hidden = await narrow.$eval("#status", (one) => one.scrollWidth - one.clientWidth);
+      same(hidden, 0, `px of "${await narrow.innerText("#status")}" that are cut off at ${width} px`);
+    }
   }
   const wide = await open(server, { viewport: { width: 1920, height: 1080 }, spec: "" });
   const rows = await wide.$$eval(".card", (all) => new Set(all.map((one) => one.getBoundingClientRect().top)).size);
