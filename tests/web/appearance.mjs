@@ -269,7 +269,12 @@ test("what can be focused has a name of whole words, and the editor a descriptio
 test("a narrow screen shows the whole status, and a wide one three examples in a row", async () => {
   const server = await serve();
   for (const width of [390, 600]) {
-    const narrow = await open(server, { viewport: { width, height: 844 }, hasTouch: true, isMobile: true, spec: wrong });
+    const narrow = await open(server, {
+      viewport: { width, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+      spec: wrong,
+    });
     for (const spec of [wrong, smallest]) {
       await write(narrow, spec);
       const hidden = await narrow.$eval("#status", (one) => one.scrollWidth - one.clientWidth);
