@@ -45,6 +45,8 @@ signal_ranks() {
   signalled=("${ranks[@]}")
   kill -s "$checkpoint_signal" "${ranks[@]}" 2>/dev/null
 }
+# Prints which agents were lost, or whose ranks have failed.
+name_gone() { if [[ -e $generated/ranks-failed ]]; then echo "ranks failed on ${gone[*]}"; else echo "lost worker ${gone[*]}"; fi; }
 # Only the ranks that got the signal count, because torchrun may have started new ones in place of ranks that exited with an error.
 are_saving() {
   local pid

@@ -203,6 +203,8 @@ class Client:
 
 
 async def main():
+    if os.path.exists(f"{FOLDER}/ranks-failed"):
+        os.remove(f"{FOLDER}/ranks-failed")
     here = Client() if INDEX else Server()
     loop = asyncio.get_running_loop()
     for number, what in (signal.SIGUSR1, "leaves"), (signal.SIGUSR2, "succeeded"), (signal.SIGTERM, "failed"):

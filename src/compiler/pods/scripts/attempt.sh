@@ -160,8 +160,8 @@ all_stayed() {
   return 1
 }
 
-# Prints which workers were lost or, with agents.py, whose ranks have failed.
-name_gone() { if [[ -e $generated/ranks-failed ]]; then echo "ranks failed on ${gone[*]}"; else echo "lost worker $(shorten "${gone[@]}")"; fi; }
+# agent.sh redefines it.
+name_gone() { echo "lost worker $(shorten "${gone[@]}")"; }
 
 # Whether ranks still save a checkpoint. agent.sh redefines it.
 are_saving() { true; }
@@ -218,7 +218,7 @@ attempt() {
   failure='' code='' gone=() by_address=yes saves_until=''
   : >"$generated/lost"
   # A worker lost in the last attempt must not count as busy.
-  rm -f "$generated/seen" "$generated/found" "$generated/leaves" "$generated/stalled" "$generated/progress" "$generated/silent" "$generated/stuck" "$generated/ranks-failed"
+  rm -f "$generated/seen" "$generated/found" "$generated/leaves" "$generated/stalled" "$generated/progress" "$generated/silent" "$generated/stuck"
   rm -rf "$generated/failed"
   few_since=''
   if [[ ${1:-} == watch_workers ]]; then
