@@ -109,11 +109,10 @@ class Server:
                 continue
             if words == ["leaves"]:
                 await self.announce("leaves", index)
-            if words == ["restarted"]:
-                await self.blame(index)
             if words == ["succeeded"]:
                 agent.ended = True
-            if words == ["failed"] and LAUNCHER != "torchrun":
+            if words == ["restarted"] or words == ["failed"] and LAUNCHER != "torchrun":
+                agent.failed = True
                 await self.blame(index)
             elif words == ["failed"]:
                 agent.ended, agent.failed, agent.missing_since = True, True, time.time() + AFTER_FAILURE - SILENT
