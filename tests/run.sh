@@ -107,7 +107,7 @@ runtime() {
             need ip iproute2 -V && need curl curl && need /usr/bin/python3 python3-yaml -c 'import yaml' &&
             need_ranks || return
     fi
-    tests/runtime/progress/lines.py && tests/runtime/download/test.py && binary=$(debug_binary) &&
+    tests/runtime/progress/lines.py && tests/runtime/download/test.py && tests/runtime/agents/test.py && binary=$(debug_binary) &&
         KHOROVOD=$binary tests/runtime/run.sh
 }
 
