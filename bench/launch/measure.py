@@ -333,7 +333,7 @@ class Job:
             command[-1] = "same"
             words = [w for i, n in enumerate(self.names) for w in (address(i), n, last[f"{n}.{self.service}"])]
             for _ in range(10):
-                answers += sum(256 for done in ask(words, 768) if done.returncode == 0)
+                answers += sum(128 for done in ask(words, 384) if done.returncode == 0)
         else:
             for _ in range(10):
                 answers += len(lines())

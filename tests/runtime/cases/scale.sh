@@ -125,3 +125,11 @@ E2
     ! are_same 0 "$index" 1 || fail "worker $index counts as unchanged"
   done
 }
+
+# The key exchange with the workers: with a post-quantum algorithm if the version of OpenSSH has one that is fast.
+case_exchanges_keys_fast() {
+  local algorithms first=curve25519-sha256
+  algorithms=$(ssh -G -F src/compiler/pods/scripts/ssh_config host | sed -n 's/^kexalgorithms //p')
+  ! ssh -Q kex | grep -qx mlkem768x25519-sha256 || first=mlkem768x25519-sha256
+  [[ ,$algorithms, == ",$first,"* && $algorithms != *sntrup* ]] || fail "ssh prefers $algorithms, not $first"
+}

@@ -69,19 +69,19 @@ wake_attempt() { [[ ! -s $generated/pause ]] || kill -PIPE "$(<"$generated/pause
 
 # Ends the run if it is superseded or past its deadline. Uses no `$(`: see `end_on`.
 check_limits() {
-  local value now
-  if is_superseded; then finish 43 "superseded: run $(limit run '') is current"; fi
-  read_limit deadline ''
-  printf -v now '%(%s)T' -1
-  if [[ -n $value ]] && ((now - began >= value)); then finish 44 "past its deadline of $value s"; fi
+  local deadline
+  if is_superseded; then finish 43 "superseded: run $current is current"; fi
+  limit deadline '' deadline
+  if [[ -n $deadline ]] && (($(printf '%(%s)T' -1) - began >= deadline)); then
+    finish 44 "past its deadline of $deadline s"
+  fi
 }
 
-# find_gone [HOST...]: fills `gone` with those of the hosts of the attempt, or of some, that were lost: they have not answered for ten
-# seconds, or their pod or container started again. The caller declares `missing_since` and `started_as`.
+# Fills `gone` with the hosts that were lost: those that have not answered for ten seconds, or whose pod or container started
+# again. The caller declares `missing_since` and `started_as`.
 find_gone() {
   local host asked=$SECONDS in_turn=yes
-  (($#)) || set -- "${hosts[@]}"
-  find_missing "$@"
+  find_missing "${hosts[@]}"
   gone=()
   for host in "${unsure[@]}"; do
     if [[ -z ${answers[$host]:-} ]]; then
@@ -98,30 +98,19 @@ find_gone() {
 # of the hosts do not answer, the network of the launcher has probably failed, so they count as lost only if the API server
 # confirms it.
 watch_workers() {
-  local host told='' every=$((3 + ${#hosts[@]} / 32)) last=$SECONDS lost=() others=()
+  local host told=''
   local -A missing_since=()
   probe_timeout=3
-  # Hosts that did not answer are asked again soon. The others are asked before one counts as lost, because the network of the launcher may
-  # have failed in the middle of a round.
-  while rest "$((${#missing_since[@]} || SECONDS - last >= every ? 1 : every - SECONDS + last))"; do
-    if ((${#missing_since[@]} && SECONDS - last < every)); then
-      find_gone "${!missing_since[@]}"
-      ((${#gone[@]} + ${#leaving[@]})) || continue
-      lost=("${gone[@]}") gone=() others=()
-      for host in "${hosts[@]}"; do [[ -n ${missing_since[$host]:-} ]] || others+=("$host"); done
-      ((${#others[@]} == 0)) || find_gone "${others[@]}"
-      gone=("${lost[@]}" "${gone[@]}")
-    else
-      find_gone
-      last=$SECONDS
-    fi
+  # Hosts that did not answer are asked again soon.
+  while rest "$((${#missing_since[@]} ? 1 : 3 + ${#hosts[@]} / 32))"; do
+    find_gone
     if ((${#leaving[@]})); then
       printf '%s\n' "${!leaving[@]}" >"$generated/leaves"
       return
     fi
     ((${#gone[@]})) || continue
-    if ((2 * ${#missing_since[@]} > ${#hosts[@]})) && ! { [[ -n $scales ]] && confirm_lost "${#missing_since[@]}"; }; then
-      [[ -n $told ]] || log "${#missing_since[@]} of ${#hosts[@]} workers do not answer; the network of the launcher may have failed, so the training continues"
+    if ((2 * ${#missing[@]} > ${#hosts[@]})) && ! { [[ -n $scales ]] && confirm_lost "${#missing[@]}"; }; then
+      [[ -n $told ]] || log "${#missing[@]} of ${#hosts[@]} workers do not answer; the network of the launcher may have failed, so the training continues"
       told=yes
       continue
     fi

@@ -33,26 +33,16 @@ count() {
   printf '%d %s%s' "$1" "$2" "$end"
 }
 
-# limit NAME DEFAULT: prints a limit, which may change while the job runs.
+# limit NAME DEFAULT [VARIABLE]: prints a limit, which may change while the job runs. With a variable, sets it and starts no process.
 limit() {
-  local value
-  read_limit "$@"
-  printf '%s' "$value"
+  local found=''
+  { read -r found <"/etc/khorovod/current/$1"; } 2>/dev/null || true
+  # shellcheck disable=SC2059 # the option is no format
+  printf ${3:+-v "$3"} %s "${found:-$2}"
 }
 
-# read_limit NAME DEFAULT: sets `value` of the caller to a limit, and starts no process.
-read_limit() {
-  value=''
-  { read -r value <"/etc/khorovod/current/$1"; } 2>/dev/null || true
-  value=${value:-$2}
-}
-
-# Whether another run is current. The kubelet updates the file within two minutes of its ConfigMap.
-is_superseded() {
-  local value
-  read_limit run "$run"
-  [[ $value != "$run" ]]
-}
+# Whether another run is current, which is `current`. The kubelet updates the file within two minutes of its ConfigMap.
+is_superseded() { limit run "$run" current && [[ $current != "$run" ]]; }
 
 # end_on COMMAND SIGNAL...: sets a trap that ends the script. If a signal arrives while bash 5.2 reads a `$(`, bash reads the command as a
 # part of it, and refuses a command without the `)`. In all other cases the command exits before bash reads the second line. After a trap

@@ -91,31 +91,6 @@ write_hostfile() {
 probe_timeout=3
 probe_hosts() { xargs -r -n 16 -P 8 timeout -k 1 "$probe_timeout" /bin/bash "$scripts/probe.sh" "$port" "$domain"; }
 
-# find_unsure HOST...: sets `unsure` to the hosts that do not give the answer that they gave last, and to those in `missing_since`. Probes
-# 256 hosts in one process. If one of them gives another answer, all 256 are unsure.
-find_unsure() {
-  local host from
-  local -a asked=() probes=() is_same=()
-  unsure=()
-  for host; do
-    if [[ -n ${missing_since[$host]:-} || -z ${greetings[$host]:-} || -z ${addresses[$host]:-} ]]; then
-      unsure+=("$host")
-    else
-      asked+=("$host") probes+=("${addresses[$host]}" "${host%%.*}" "${greetings[$host]}")
-    fi
-  done
-  while read -r from; do is_same[from]=1; done < <(
-    for ((from = 0; from * 256 < ${#asked[@]}; from++)); do
-      { timeout -k 1 "$probe_timeout" /bin/bash "$scripts/probe.sh" "$port" same "${probes[@]:from * 768:768}" && echo "$from"; } &
-      ((from % 8 < 7)) || wait
-    done
-    wait
-  )
-  for ((from = 0; from * 256 < ${#asked[@]}; from++)); do
-    [[ -n ${is_same[from]:-} ]] || unsure+=("${asked[@]:from * 256:256}")
-  done
-}
-
 # Makes a host name fully qualified, so that the resolver does not try each search domain.
 domain=$(
   while read -r key first _; do
@@ -126,14 +101,24 @@ domain=$(
 # find_missing HOST...: fills `missing` with the hosts that do not answer, and for the others `answers` with their MPI,
 # `addresses`, `nodes`, `domains`, `instances` (which change if the pod or its container starts again) and `leaving`. With `by_address`
 # it uses known addresses instead of names. It also uses the addresses in `listed`, and does not probe hosts in `no_address`. `in_turn`
-# is for calls in which all hosts should answer as before: find_unsure first looks for those that do not, which takes a tenth of the
-# processor time.
+# is for calls in which all hosts should answer as before: it first finds those that may not, the `unsure` ones, which takes a tenth of the
+# processor time. One process probes 128 hosts. If one of them gives another answer, these and all later ones are unsure.
 declare -A answers=() greetings=() addresses=() nodes=() domains=() instances=() leaving=() no_address=() listed=()
 by_address='' in_turn='' unsure=()
 find_missing() {
-  local host address
-  unsure=("$@") missing=()
-  [[ -z $in_turn ]] || find_unsure "$@"
+  local host address from=0 asked=() probes=()
+  unsure=() missing=()
+  for host; do
+    if [[ -n ${in_turn:+${greetings[$host]:-}} ]]; then
+      asked+=("$host") probes+=("${addresses[$host]}" "${host%%.*}" "${greetings[$host]}")
+    else
+      unsure+=("$host")
+    fi
+  done
+  while ((from < ${#asked[@]})) && timeout -k 1 "$probe_timeout" /bin/bash "$scripts/probe.sh" "$port" same "${probes[@]:from * 3:384}"; do
+    ((from += 128))
+  done
+  unsure+=("${asked[@]:from}")
   ((${#unsure[@]})) || return 0
   for host in "${unsure[@]}"; do unset "answers[$host]" "greetings[$host]" "leaving[$host]"; done
   read_answers < <(
@@ -155,10 +140,9 @@ find_missing() {
 read_answers() {
   local host mpi address node instance state
   while read -r host mpi address node instance state; do
-    greetings[$host]="$mpi $address $node $instance${state:+ $state}"
+    [[ ${address:--} == - ]] || addresses[$host]=$address greetings[$host]="$mpi $address $node $instance${state:+ $state}"
     [[ $node != *=* ]] || domains[$host]=${node#*=} node=${node%%=*}
     answers[$host]=$mpi nodes[$host]=${node:--} instances[$host]=$instance
-    [[ ${address:--} == - ]] || addresses[$host]=$address
     [[ -z $state ]] || leaving[$host]=1
   done
 }

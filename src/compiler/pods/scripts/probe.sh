@@ -14,22 +14,18 @@ exec 2>/dev/null
 # bash reads from a connection byte by byte, except with -N. A greeting consists of a version, ` khorovod `, a name, a space, the answer and
 # `\r\n`. The first `read` requests less than that, also if the name is `-`, and finds the length of the version.
 if [[ $domain == same ]]; then
-  connections=() names=() answers=() length=0
-  while (($#)); do
-    exec {connection}<>"/dev/tcp/$1/$port" || exit
-    connections+=("$connection") names+=("$2") answers+=("$3")
-    shift 3
+  args=("$@") length=0
+  for ((i = 0; i < $#; i += 3)); do
+    exec {fd}<>"/dev/tcp/${args[i]}/$port" || exit
+    args[i]=$fd
   done
-  for index in "${!connections[@]}"; do
-    connection=${connections[index]} name=${names[index]} answer=${answers[index]}
-    read -r -N "$((20 + ${#answer}))" -u "$connection" start || exit
-    if [[ ${start:length:10} != " khorovod " ]]; then
-      version=${start%% khorovod *} length=${#version}
-      [[ $version != "$start" ]] || exit 1
-    fi
+  for ((i = 0; i < $#; i += 3)); do
+    name=${args[i + 1]} answer=${args[i + 2]}
+    read -r -N "$((20 + ${#answer}))" -u "${args[i]}" start || exit
+    [[ ${start:length:10} == " khorovod " ]] || version=${start%% khorovod *} length=${#version}
     [[ ${start:length + 10:2} != "- " ]] || name=-
-    read -r -N "$((length + ${#name} - 8))" -u "$connection" end || exit
-    [[ $start$end == "SSH-"*" khorovod $name $answer"$'\r' ]] || exit 1
+    read -r -N "$((length + ${#name} - 8))" -u "${args[i]}" end || exit
+    [[ $start$end == SSH-*" khorovod $name $answer"$'\r' ]] || exit 1
   done
   exit
 fi
@@ -37,13 +33,9 @@ fi
 for target; do
   {
     host=${target%%=*} address=${target#*=}
-    [[ $target != "$host" ]] || address=$host$domain
-    exec {connection}<>"/dev/tcp/$address/$port" && read -r -u "$connection" greeting || exit
-    words=${greeting#SSH-* khorovod }
-    name=${words%% *}
-    [[ $words != "$greeting" && ($name == - || $name == "${host%%.*}") ]] || exit
-    words=${words%$'\r'}
-    echo "$host ${words#* }"
+    [[ $target != "$host" ]] || address+=$domain
+    read -r greeting <"/dev/tcp/$address/$port"
+    [[ $greeting =~ ^SSH-.*\ khorovod\ (-|"${host%%.*}")\ (.*[^$'\r']) ]] && echo "$host ${BASH_REMATCH[2]}"
   } &
 done
 wait

@@ -161,7 +161,7 @@ write_status() {
 
 # Sets `text` of write_status to the JSON.
 compose() {
-  local held trained attempt=$((base + state[2])) message=${state[9]} last=${state[10]:-$last_before} value
+  local held trained attempt=$((base + state[2])) message=${state[9]} last=${state[10]:-$last_before}
   case ${state[0]} in waiting | preparing) ((++attempt)) ;; esac
   ((attempt)) || attempt=1
   held=$((held_before + state[4])) trained=$((trained_before + state[5]))
@@ -171,8 +171,7 @@ compose() {
   fi
   text="{\"phase\":\"${state[0]}\",\"since\":${state[1]},\"at\":$now"
   [[ -z $message ]] || text+=",\"message\":\"$message\""
-  read_limit retries 3
-  text+=",\"attempt\":$attempt,\"failures\":${state[3]},\"retries\":$value"
+  text+=",\"attempt\":$attempt,\"failures\":${state[3]},\"retries\":$(limit retries 3)"
   [[ -z $last ]] || text+=",\"lastEnd\":\"$last\""
   text+="$progress,\"held\":$held,\"trained\":$trained}"
 }
