@@ -71,7 +71,10 @@ impl Fixture {
     /// Runs the command, which must print nothing on stdout if it fails, and returns its exit code and stderr.
     fn run(&self, more: &[&str]) -> (i32, String) {
         let (code, printed, messages) = self.output(more);
-        assert!(printed.is_empty() || code == 0 && self.words("args")[..1] == ["post-render"], "{self}: stdout is not empty");
+        assert!(
+            printed.is_empty() || code == 0 && self.words("args")[..1] == ["post-render"],
+            "{self}: stdout is not empty"
+        );
         (code, messages)
     }
 

@@ -16,7 +16,9 @@ use std::borrow::Cow;
 pub use crate::job::limits::RENDEZVOUS_PORT;
 use crate::job::limits::{MAX_CONFIG_MAP, json_size};
 use crate::job::target::SshKeys;
-use crate::job::valid::{CodeSource, Gang, Group, LauncherKind, LauncherPod, Mpi, Spec, Topology, Volume, VolumeSource};
+use crate::job::valid::{
+    CodeSource, Gang, Group, LauncherKind, LauncherPod, Mpi, Spec, Topology, Volume, VolumeSource,
+};
 
 pub use hosts::role;
 pub use level::Level;

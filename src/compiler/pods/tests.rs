@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fs, path::Path, process::Command};
 
-use super::{File, REVISION, Scripts, TREE_FROM, current, scripts::NAMES, without_comments};
+use super::{Content, File, REVISION, Scripts, TREE_FROM, current, scripts::NAMES, without_comments};
 use crate::job::declare;
 use crate::job::fixtures::{group, spec};
 use crate::job::valid::*;
@@ -465,13 +465,13 @@ fn a_launcher_expands_no_command_substitution_while_ranks_run() {
     let files: Vec<_> = files(&plans()[0])
         .into_iter()
         .map(|file| File {
-            text: file
-                .text
-                .replace("/etc/khorovod/scripts", &here)
-                .replace("/etc/khorovod/current", &here)
-                .replace("/horovod/generated", &here)
-                .into(),
-            ..file
+            content: Content::Generated(
+                file.text()
+                    .replace("/etc/khorovod/scripts", &here)
+                    .replace("/etc/khorovod/current", &here)
+                    .replace("/horovod/generated", &here),
+            ),
+            name: file.name,
         })
         .collect();
     write(&files, folder.path());

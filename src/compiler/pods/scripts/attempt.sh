@@ -69,12 +69,11 @@ wake_attempt() { [[ ! -s $generated/pause ]] || kill -PIPE "$(<"$generated/pause
 
 # Ends the run if it is superseded or past its deadline. Uses no `$(`: see `end_on`.
 check_limits() {
-  local deadline
+  local deadline now
   if is_superseded; then finish 43 "superseded: run $current is current"; fi
   limit deadline '' deadline
-  if [[ -n $deadline ]] && (($(printf '%(%s)T' -1) - began >= deadline)); then
-    finish 44 "past its deadline of $deadline s"
-  fi
+  printf -v now '%(%s)T' -1
+  if [[ -n $deadline ]] && ((now - began >= deadline)); then finish 44 "past its deadline of $deadline s"; fi
 }
 
 # Fills `gone` with the hosts that were lost: those that have not answered for ten seconds, or whose pod or container started
