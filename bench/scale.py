@@ -32,7 +32,7 @@ def log(*words):
 
 
 def answer(known):
-    """Greets each connection to a worker's address as that worker's sshd does. The file has a line for each worker: ADDRESS GREETING."""
+    """Sends to each connection to a worker's address the greeting of that worker's sshd. The file has a line for each worker: ADDRESS GREETING."""
     greetings = {}
     server = socket.create_server(("0.0.0.0", 2222), backlog=4096)
     with open(known) as lines:
@@ -73,7 +73,7 @@ def simulated_nodes(cluster, count):
 
 
 def counts(cluster):
-    """What was counted so far: requests to the API server, those of service accounts, which only the launcher has, and DNS queries."""
+    """Counts until now: requests to the API server, those of service accounts, which only the launcher has, and DNS queries."""
     text = cluster.text("/metrics")
     every = sum(float(n) for n in re.findall(r"^apiserver_request_total\{.* (\S+)$", text, re.M))
     accounts = sum(float(n) for n in re.findall(
