@@ -99,7 +99,7 @@ case_finds_changed_workers() {
     "SSH-2.0-OpenSSH_9.2p1 khorovod w-2 $last leaving"
     "SSH-2.0-OpenSSH_9.2p1 khorovod w-3 ${last%0}9" # started again
     "SSH-2.0-OpenSSH_9.2p1 khorovod w-3 $last"      # another worker
-    "SSH-2.0-OpenSSH_9.2p1 of somebody else, which has a longer name than other versions have" ""
+    "SSH-2.0-OpenSSH_9.2p1 of another program, which has a longer name than other versions have" ""
   )
   ip link set lo up
   # As sshd does, it keeps the connections open.
