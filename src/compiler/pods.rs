@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::job::target::SshKeys;
 use crate::job::valid::{
-    DownloadSource, HealthPolicy, LauncherKind, Mpi, Progress, RankOrder, S3, Stall, Volume, VolumeSource,
+    DownloadSource, Gang, HealthPolicy, LauncherKind, Mpi, Progress, RankOrder, S3, Stall, Volume, VolumeSource,
 };
 use crate::plan::{Plan, Shape};
 use crate::yaml::writer::Literal;
@@ -170,6 +170,9 @@ pub fn files(plan: &Plan, scripts: Scripts) -> Vec<File> {
         files.extend(scripts![scripts, "indexed.sh"]);
     } else if plan.scales() {
         files.extend(scripts![scripts, "scale.sh"]);
+    }
+    if has_access && plan.spec.scheduling.gang == Some(Gang::Native) {
+        files.extend(scripts![scripts, "gang.sh"]);
     }
     if plan.spec.elastic.is_some() {
         files.extend(scripts![scripts, "discover.sh", "elastic.sh", "resume.py"]);

@@ -52,6 +52,7 @@ table![
     "elastic.sh",
     "events.sh",
     "evidence.sh",
+    "gang.sh",
     "guard.sh",
     "health.sh",
     "horovodrun",

@@ -94,6 +94,7 @@ fn plans() -> Vec<Plan> {
         changed(|plan| {
             let rank_order = Some(RankOrder::Measured);
             plan.spec.placement.topology = Some(Topology { rank_order, ..Topology::default() });
+            plan.spec.scheduling.gang = Some(Gang::Native);
         }),
         changed(|plan| {
             plan.spec.lifecycle.stall =

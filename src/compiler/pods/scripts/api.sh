@@ -44,8 +44,6 @@ read_job() {
     # Wait until an evicted launcher has ended: its ranks may still save a checkpoint, which it uploads.
     [[ -n $left ]] && (($(field terminating || echo 0) && waited++ < 2 * checkpoint_grace + 60))
   do pause 1; done
-  # With StatefulSets, the launcher does not belong to the gang.
-  [[ -z ${gang-} || -n $scales ]] || check_gang
   # In an Indexed Job, the number of failed pods also counts workers, so only the annotation counts attempts.
   [[ -z $scales ]] || deaths=$(field failed || echo 0)
   began=$(date -u -d "$(field startTime | tr TZ '  ')" +%s 2>/dev/null || echo "$began")
@@ -56,12 +54,6 @@ read_job() {
     (($(printf '%(%s)T' -1) - start < $(limit retries-reset-after 3600))) || failures=0
     ((++failures))
   fi
-}
-
-# Warns if the workload of the last answer has no gang: an API server without the feature gate drops the field.
-check_gang() {
-  [[ $status != 200 || $answer == *'"schedulingGroup"'* ]] ||
-    log "the API server dropped schedulingGroup, so the pods start one by one: enable the feature gate GenericWorkload, and start a new run"
 }
 
 # note_attempt [left]: records the state of the attempt for the next launcher. Raises `backoffLimit`, so that Kubernetes starts the

@@ -10,11 +10,14 @@ trap 'exit 143' TERM INT
 is_checked() { false; }
 # advance.sh redefines it if the progress may be known.
 check_advance() { :; }
+# gang.sh redefines these for gangs of Kubernetes.
+check_gang() { :; }
+note_gang() { :; }
 # tree.sh redefines these for large jobs.
 use_tree() { :; }
 sweep_tree() { false; }
 uses_tree=''
-for part in advance hosts topology distances wait mpi world tree attempt relay stall elastic sshd api status scale health idle; do
+for part in advance hosts topology distances wait mpi world tree attempt relay stall elastic sshd api status scale gang health idle; do
   # A job has only the files that it needs.
   [[ ! -e $scripts/$part.sh ]] || . "$scripts/$part.sh"
 done
@@ -174,6 +177,7 @@ if [[ -n $own_job ]]; then
   ((failures <= retries)) || finish 42 "$(count "$failures" attempt) failed, the last with its launcher, and lifecycle.retries is $retries"
   [[ -z $scales ]] || scale_up
   note_attempt || finish 42 "cannot change the Job $own_job (HTTP $status)$(explain_denied "get and patch on jobs")"
+  check_gang
 fi
 # The workers start in the meantime. These steps may take long, because some nodes load the programs of an image when they first run.
 beat 600

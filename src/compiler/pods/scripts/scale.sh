@@ -41,10 +41,6 @@ scale_up() {
       pause 2
     done
   done
-  if [[ -n ${gang-} ]]; then
-    call GET "/apis/apps/v1/namespaces/$namespace/statefulsets/${team_names[0]}"
-    check_gang
-  fi
 }
 
 # replace_lost WAITED: starts one more worker for each host that has failed its health check, or has answered before, has an address

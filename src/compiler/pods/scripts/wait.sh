@@ -46,18 +46,6 @@ wait_workers() {
   log "$up of $all answer after $((SECONDS - since)) s"
 }
 
-# Sets `queue` of wait_workers until the first worker has an address: then Kubernetes has started their gang. With one Indexed Job,
-# the launcher belongs to the gang.
-note_gang() {
-  local host
-  queue=''
-  [[ -n ${gang-} && -n $scales ]] || return 0
-  for host in "${missing[@]}"; do
-    ((up == 0)) && [[ -z ${listed[$host]:-} ]] || { gang=''; return; }
-  done
-  queue=": their gang waits until the nodes have room for $needed of them together, at most lifecycle.startTimeout"
-}
-
 # explain_unfit HOST...: prints which of the hosts failed their health check, and why.
 explain_unfit() {
   local host
