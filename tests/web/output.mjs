@@ -157,6 +157,9 @@ test("a file is opened with a button, or dropped", async () => {
     }, smallest),
   );
   same(await text(page), smallest, "the dropped file");
+  await page.getByText("other.yaml is open.").waitFor();
+  await after(page, () => page.selectOption("#examples", "torchrun"));
+  same(await page.textContent("#toast"), "", "a message about the file before");
   same(page.complaints, [], "complaints");
   await server.close();
 });

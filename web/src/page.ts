@@ -322,6 +322,8 @@ export class Page {
   }
 
   private show(spec: string) {
+    // The message may be about the spec before.
+    this.announce("");
     this.importReport.forget();
     this.result.restart();
     clearAddress();
