@@ -15,8 +15,11 @@ FAILURES = os.path.join(HERE, "..", "..", "docs", "failures.md")
 MEASURED = os.path.join(HERE, "..", "..", "src", "compiler", "timeline", "measured.txt")
 # The faults that cost a worker, which a spare replaces.
 REPLACED = ("worker-killed", "worker-node", "cut-launcher", "image-pull")
-# The other systems, in the order of the report, and the words for their jobs.
+# The other systems and their titles, in the order of the report.
 PEERS = {"mpi-operator": "MPI Operator", "jobset": "JobSet", "trainer": "Trainer"}
+# Remarks on the data of a system.
+NOTES = {"jobset": "The segment has only the faults of single jobs. Other test clusters used the same two processors, so its times are longer than alone, and "
+                   "its goodput is lower:\n[With other systems](README.md#with-other-systems)."}
 
 
 def load():
@@ -144,7 +147,7 @@ WORDS = {
     "cut-launcher": "the network between the launcher and a worker fails", "launcher-killed": "the launcher is killed",
     "launcher-node": "the node of the launcher fails", "disk-full": "a checkpoint cannot be written, because the disk is full",
 }
-# Those for the faults of the whole cluster, and for a pause without a restart.
+# The same for the faults of the whole cluster, and for a pause without a restart.
 OUTAGES = {
     "dns-refused": "DNS refuses connections for 30 s", "dns-silent": "DNS does not answer for 30 s", "api-away": "the API server is away for 3 minutes",
     "cut-workers": "the network between two workers fails for 20 s",
@@ -190,6 +193,7 @@ def of_peer(name, segments):
              f"{len(faults)} faults in {len(segments)} segment{'s' if len(segments) > 1 else ''}; {lost} of them needed a person. A person intervenes {INTERVENTION} s after a fault that the run "
              "does not survive. Detected is the start of the next pod. A job that had not\nrecovered from its last fault "
              "when a fault of the whole cluster began counts as lost again.", ""]
+    lines += [NOTES[name], ""] if name in NOTES else []
     lines += [f"Could not be injected or measured: {', '.join(errors)}.", ""] if errors else []
     lines += [*by_kind(faults, bounds=False), ""]
     return lines + ([f"Goodput: {total(jobs)[0]:.3f}."] if jobs else [])
@@ -212,11 +216,10 @@ def compared(systems):
     for kind, words in (WORDS | OUTAGES).items():
         if any(groups[name][kind] for name in names if name != "khorovod"):
             lines.append(f"| {words} | " + " | ".join(cell(groups[name][kind]) for name in names) + " |")
+    # Without the goodput, because the data of some systems lack the faults of the whole cluster.
     everything = {name: [fault for group in groups[name].values() for fault in group] for name in names}
     lines.append("| all faults | " + " | ".join(
         f"{sum(fault['survived'] for fault in everything[name])} of {len(everything[name])}" for name in names) + " |")
-    lines.append("| goodput | " + " | ".join(
-        f"{total([job for segment in systems[name] for job in segment['jobs']])[0]:.2f}" for name in names) + " |")
     return lines
 
 

@@ -112,7 +112,9 @@ class Training:
             raise Failed(tries[-1].stderr.strip()) from None
 
     def intervene(self, since):
-        """All that a person does for a run that does not continue: deletes its objects and applies them again."""
+        """All that a person does for a run that does not continue: deletes its objects and applies them again. By then, Kubernetes
+        has noticed which nodes are dead, and starts no pods on them."""
+        self.case.until("end of the lease of dead nodes", lambda: not any(map(self.counts_as_ready, self.case.dead)), 120)
         held, waited = self.case.changes[-1][1], time.time() - since
         self.counted += max(0, INTERVENTION - waited)
         self.counted_held += max(0, INTERVENTION - waited) * held
@@ -125,6 +127,9 @@ class Training:
             self.peer and self.case.kubectl("get", self.peer.gone, "-o", "name").stdout), 60)
         self.apply()
         self.until_trained(time.time(), 5, 240)
+
+    def counts_as_ready(self, node):
+        return any(c["type"] == "Ready" and c["status"] == "True" for c in self.case.cluster.get(f"/api/v1/nodes/{node}")["status"]["conditions"])
 
     # The record.
 
