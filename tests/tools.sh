@@ -95,7 +95,8 @@ host_target() { rustc -vV | sed -n 's/^host: //p'; }
 shipped() {
     local host
     host=$(host_target)
-    RUSTFLAGS=$(shipped_flags) cargo build --locked --release --target "$host" >&2 &&
+    # The package alone, as maturin and `cargo install` build it: together with the other crates, their features would differ.
+    RUSTFLAGS=$(shipped_flags) cargo build --locked --release --package khorovod --bin khorovod --target "$host" >&2 &&
         printf '%s' "${CARGO_TARGET_DIR:-$PWD/target}/$host/release/khorovod"
 }
 

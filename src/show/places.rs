@@ -114,7 +114,8 @@ mod tests {
     fn json_and_sarif_have_both_fixes_of_a_problem_with_a_choice() {
         let mut all = sample();
         let problem = &mut all[0].list[0];
-        problem.other_fix = problem.fix.clone().map(|fix| Fix { text: "slotsPerWorker".to_owned(), ..fix });
+        problem.other_fix.clone_from(&problem.fix);
+        problem.other_fix.as_mut().unwrap().text = "slotsPerWorker".to_owned();
         let json: serde_json::Value = serde_json::from_str(&json::text(&all)).unwrap();
         let other = &json["problems"][0]["otherFix"];
         assert_eq!(

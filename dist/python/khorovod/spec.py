@@ -700,7 +700,7 @@ class Launcher(Spec):
     """The pod that the launcher runs in. Default: `ownPod`. A gang, Kueue (`localQueue`), `suspend`, torchrun,
     jax, tensorflow, and `security.apiAccess: false` without `lifecycle.keepWorkers` have `firstWorker`, and
     refuse `ownPod` with all fields that need it: `workers.spares`, `workers.groups`, `storage.perWorker` and
-    `lifecycle.keepWorkers`.
+    `lifecycle.keepWorkers`. Only `scheduling.gang: native` also supports `ownPod`.
 
     - `"ownPod"`: A pod of its own. A Job runs the launcher and a StatefulSet the workers, which the launcher
     scales. If the node of a worker fails, the ranks run again after about 15 seconds with one of the
@@ -1348,13 +1348,14 @@ class Topology(Spec):
     Example: `TopologySlices(size=4, required="rack")`
     """
 
-    rank_order: list[str] | None = None
-    """Levels, the outermost first, by which the hosts of the ranks are sorted, so that ranks with near numbers
-    run near each other. With `zone` and `region` alone, the pods read their own labels. Any other level needs
-    the permission to read nodes, which khorovod then renders as a ClusterRole. Not with torchrun, jax and
-    tensorflow, and not for elastic jobs.
+    rank_order: Literal["measured"] | list[str] | None = None
+    """By which the hosts of the ranks are sorted, so that ranks with near numbers run near each other: a list of
+    levels, the outermost first, or `measured`. With `zone` and `region` alone, the pods read their own
+    labels. Any other level needs the permission to read nodes, which khorovod then renders as a ClusterRole.
+    `measured` needs no labels and no permission: the launcher measures the round-trip times between the
+    workers. Not with torchrun, jax and tensorflow, and not for elastic jobs.
 
-    Example: `["block", "rack"]`
+    Example: `["block", "rack"]` or `"measured"`
     """
 
 
@@ -1397,7 +1398,8 @@ class Scheduling(Spec):
     - `"volcano"`: The PodGroup and the scheduler of Volcano.
     - `"coscheduling"`: The PodGroup of the scheduler plugins.
     - `"native"`: The PodGroup and the scheduler of Kubernetes itself, 1.36 or newer with the feature gate
-    `GenericWorkload`. With the target `plain`.
+    `GenericWorkload`. With the target `plain`. With `launcher.runsIn: ownPod`, the workers are the gang, and
+    the launcher waits for them.
     """
 
     volcano_queue: str | None = None

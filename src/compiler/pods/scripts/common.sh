@@ -35,14 +35,13 @@ count() {
 
 # limit NAME DEFAULT [VARIABLE]: prints a limit, which may change while the job runs. With a variable, sets it and starts no process.
 limit() {
-  local found=''
-  { read -r found <"/etc/khorovod/current/$1"; } 2>/dev/null || true
-  # shellcheck disable=SC2059 # the option is no format
-  printf ${3:+-v "$3"} %s "${found:-$2}"
+  local found=
+  { read -r found <"/etc/khorovod/current/$1"; } 2>/dev/null
+  if (($# > 2)); then printf -v "$3" %s "${found:-$2}"; else printf %s "${found:-$2}"; fi
 }
 
 # Whether another run is current, which is `current`. The kubelet updates the file within two minutes of its ConfigMap.
-is_superseded() { limit run "$run" current && [[ $current != "$run" ]]; }
+is_superseded() { current= && limit run "$run" current && [[ $current != "$run" ]]; }
 
 # end_on COMMAND SIGNAL...: sets a trap that ends the script. If a signal arrives while bash 5.2 reads a `$(`, bash reads the command as a
 # part of it, and refuses a command without the `)`. In all other cases the command exits before bash reads the second line. After a trap

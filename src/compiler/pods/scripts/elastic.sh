@@ -1,3 +1,11 @@
+# Installs the program that lists the hosts, and resume.py in the place of horovodrun.
+install_elastic() {
+  install -m 0755 "$scripts/discover.sh" "$generated/discoverHosts.sh"
+  if program=$(type -P horovodrun) && { IFS= read -r line <"$program"; } 2>/dev/null && [[ $line == '#!'*python* ]]; then
+    ln -sfn "$program" "$generated/real-horovodrun" && { echo "$line" && cat "$scripts/resume.py"; } >"$generated/bin/horovodrun" && chmod 0755 "$generated/bin/horovodrun"
+  fi
+}
+
 # Logs if an elastic run has too few workers, which Horovod does not. Training continues once enough workers are back.
 # Fails, with `failure` set, if Horovod has not exited 20 s after its own timeout, which happens.
 check_min_workers() {

@@ -97,12 +97,9 @@ signal_ranks() {
 # Puts hostfile, discovery script and ssh where launchers and people look for them.
 prepare() {
   { name_user && copy_keys && install_ssh; } || finish 42 "ssh could not be set up; see the line above"
-  [[ ! -e $scripts/discover.sh ]] || install -m 0755 "$scripts/discover.sh" "$generated/discoverHosts.sh"
+  [[ ! -e $scripts/elastic.sh ]] || install_elastic
   if [[ -e $scripts/horovodrun ]] && program=$(type -P horovodrun); then
     ln -sfn "$program" "$generated/real-horovodrun" && install -m 0755 "$scripts/horovodrun" "$generated/bin/horovodrun"
-  fi
-  if [[ -e $scripts/resume.py ]] && program=$(type -P horovodrun) && { IFS= read -r line <"$program"; } 2>/dev/null && [[ $line == '#!'*python* ]]; then
-    ln -sfn "$program" "$generated/real-horovodrun" && { echo "$line" && cat "$scripts/resume.py"; } >"$generated/bin/horovodrun" && chmod 0755 "$generated/bin/horovodrun"
   fi
   export PATH=$generated/bin:$PATH
   # The files in the home directory are for people, and for programs that do not inherit this PATH.
