@@ -3,12 +3,13 @@ import { CompletionContext } from "@codemirror/autocomplete";
 import { yaml } from "@codemirror/lang-yaml";
 import { EditorState } from "@codemirror/state";
 import { describe, expect, it } from "vitest";
-import { completions, fieldAnchor } from "./completion";
+import { completedKey, completions, fieldAnchor } from "./completion";
 import { checkSchema, Fields } from "./schema";
 import { parse } from "./wire/check";
 
 const file = new URL("../../schema/training-job.v1alpha1.schema.json", import.meta.url);
-const complete = completions(new Fields(parse(checkSchema, readFileSync(file, "utf8"))));
+const fields = new Fields(parse(checkSchema, readFileSync(file, "utf8")));
+const complete = completions(fields);
 const head = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nspec:\n";
 
 /** The labels that are offered at `|`. */
@@ -61,10 +62,39 @@ describe("completions", () => {
     expect(offered(other)).toContain("spares");
   });
 
+  it("offer no value in front of one", () => {
+    expect(offered(`${head}  workers:\n    gpus: |8`)).toEqual([]);
+    expect(offered(`${head}  workers: {gpus: |8}`)).toEqual([]);
+    expect(offered(`${head}  workers: {gpus: |}`)).not.toEqual([]);
+  });
+
   it("do not offer the key that is typed", () => {
     expect(offered(`${head}  env|`)).toContain("envFrom");
     expect(offered(`${head}  env|`)).not.toContain("env");
   });
+});
+
+describe("Tab behind the name of a field", () => {
+  /** The text after Tab at `|`; undefined if Tab does something else. */
+  function tab(marked: string): string | undefined {
+    const pos = marked.indexOf("|");
+    const doc = marked.slice(0, pos) + marked.slice(pos + 1);
+    const start = EditorState.create({ doc, selection: { anchor: pos }, extensions: yaml() });
+    const added = completedKey(fields, start);
+    return added && start.update({ changes: added }).state.sliceDoc();
+  }
+
+  it("adds what follows the name", () => {
+    expect(tab("kind|")).toBe("kind: ");
+    expect(tab(`${head}  workers|\n`)).toBe(`${head}  workers:\n    \n`);
+  });
+
+  it.each([["kin|"], ["kind: |"], [`${head}  image: image|`], [`${head}  image|: a`], [`${head}  image: a\n  image|`]])(
+    "changes nothing elsewhere: %s",
+    (text) => {
+      expect(tab(text)).toBe(undefined);
+    },
+  );
 });
 
 describe("the anchor of a field", () => {

@@ -1,6 +1,7 @@
 // Completion and hover, from the schema.
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { insertCompletionText, pickedCompletion, startCompletion } from "@codemirror/autocomplete";
+import type { EditorState } from "@codemirror/state";
 import type { EditorView, Tooltip } from "@codemirror/view";
 import { paragraphTo } from "./book";
 import { type CursorContext, cursorContext, keyAt, scalarAt } from "./cursor";
@@ -36,19 +37,44 @@ function fieldPage(name: string, parts: Schema[], path?: string[]): HTMLElement 
   );
 }
 
-/** Inserts a key with what follows it: a space, or a deeper line for a map or a list. */
+/** What follows the colon of a key: a space, or a deeper line for a map or a list. */
+function behindKey({ parts }: Field, { column }: CursorContext): string {
+  const shape = shapeOf(parts);
+  const newLine = `\n${" ".repeat(column + 2)}`;
+  return column < 0 || shape === "value" ? " " : shape === "map" ? newLine : `${newLine}- `;
+}
+
+/** Inserts a key with what follows it. */
 function insertKey(field: Field, at: CursorContext) {
   return (view: EditorView, completion: Completion, from: number, to: number) => {
     const behind = view.state.sliceDoc(to, view.state.doc.lineAt(to).to);
-    const shape = shapeOf(field.parts);
-    const newLine = `\n${" ".repeat(at.column + 2)}`;
-    const value = at.column < 0 || shape === "value" ? " " : shape === "map" ? newLine : `${newLine}- `;
-    const text = /^\s*:/.test(behind) ? field.name : `${field.name}:${value}`;
+    const text = /^\s*:/.test(behind) ? field.name : `${field.name}:${behindKey(field, at)}`;
     view.dispatch({
       ...insertCompletionText(view.state, text, from, to),
       annotations: pickedCompletion.of(completion),
     });
     startCompletion(view);
+  };
+}
+
+/** What Tab behind the complete name of a field adds: the same as the completion. Undefined in other places. */
+export function completedKey(fields: Fields, state: EditorState): { from: number; insert: string } | undefined {
+  const { head, empty } = state.selection.main;
+  const at = empty ? cursorContext(state, head) : undefined;
+  if (!at?.isKey || /\S/.test(state.sliceDoc(head, state.doc.lineAt(head).to))) return undefined;
+  const typed = state.sliceDoc(at.from, head);
+  const field = fields.in(at.path).find(({ name }) => name === typed);
+  return field && !at.siblings.has(typed) ? { from: head, insert: `:${behindKey(field, at)}` } : undefined;
+}
+
+export function completeKey(fields: Fields) {
+  return (view: EditorView): boolean => {
+    const added = completedKey(fields, view.state);
+    if (!added) return false;
+    const anchor = added.from + added.insert.length;
+    view.dispatch({ changes: added, selection: { anchor }, userEvent: "input.complete", scrollIntoView: true });
+    startCompletion(view);
+    return true;
   };
 }
 
@@ -69,7 +95,8 @@ export function completions(fields: Fields) {
       .filter(({ name, parts }) => !at.siblings.has(name) && name !== typed && !isExcluded(parts));
     const keys = at.isKey ? missing.map((field, index) => keyOption(field, index, at)) : [];
     // A name that the user makes up is being typed: an example of the whole map would replace it.
-    const hasValues = !at.isKey || (!keys.length && typed === "");
+    const isFollowed = typed === "" && /^[^\s#,\]}]/.test(state.sliceDoc(pos, state.doc.lineAt(pos).to));
+    const hasValues = !isFollowed && (!at.isKey || (!keys.length && typed === ""));
     const options = [...keys, ...(hasValues ? valueOptions(fields, at, typed) : [])];
     // The first letter ends the examples, and a word that is complete needs no completion.
     const validFor = (text: string) =>

@@ -10,7 +10,7 @@ import { lintKeymap } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { type Extension, Prec } from "@codemirror/state";
 import { hoverTooltip, keymap } from "@codemirror/view";
-import { completions, hover } from "./completion";
+import { completeKey, completions, hover } from "./completion";
 import { checkSchema, Fields } from "./schema";
 import { parse } from "./wire/check";
 
@@ -26,6 +26,6 @@ export const extras = (fields: Fields): Extension => [
   // A single letter occurs everywhere: its marks are of no use, and the next key removes them again.
   highlightSelectionMatches({ minSelectionLength: 2 }),
   // Before the keys of the editor, which indent and delete.
-  Prec.high(keymap.of([{ key: "Tab", run: acceptCompletion }, ...closeBracketsKeymap])),
+  Prec.high(keymap.of([{ key: "Tab", run: acceptCompletion }, { key: "Tab", run: completeKey(fields) }, ...closeBracketsKeymap])),
   Prec.low(keymap.of([...searchKeymap, ...completionKeymap.filter(({ key }) => key !== "Enter"), ...lintKeymap])),
 ];
