@@ -40,6 +40,7 @@ import { aboutCode } from "./book";
 import { directInput } from "./direct-input";
 import { h, markup } from "./dom";
 import type * as EditorTools from "./editor-tools";
+import { fixLabel } from "./fix-label";
 import { inPage } from "./hints";
 import { breakLine, isInText } from "./new-line";
 import type { Fields } from "./schema";
@@ -325,10 +326,13 @@ export class Editor {
   fixesOf({ fix, otherFix }: Problem): { label: string; fix: PlacedText }[] {
     const fixes = [fix, otherFix].flatMap((one) => one ?? []);
     // Two fixes that remove something differ by its line.
-    const [first, second] = fixes.map(fixLabel);
-    const label = (one: PlacedText) =>
-      first === second ? `${fixLabel(one)} line ${this.lineAt(one.from)}` : fixLabel(one);
-    return fixes.map((one) => ({ label: label(one), fix: one }));
+    const { doc } = this.view.state;
+    const labels = fixes.map((one) => fixLabel(one, doc.sliceString(this.clamp(one.from), this.clamp(one.to))));
+    const isAlike = labels[0] === labels[1];
+    return fixes.map((one, index) => ({
+      label: `${labels[index]}${isAlike ? ` line ${this.lineAt(one.from)}` : ""}`,
+      fix: one,
+    }));
   }
 
   /** Replaces a part of the text where the user has not typed. Quick replacements of the same part are undone together. */
@@ -405,13 +409,4 @@ export class Editor {
       effects: [highlight.of({ from, to }), EditorView.scrollIntoView(from, { y: "center" })],
     });
   }
-}
-
-/** The label of a fix's button: what it does, in a word or two. */
-export function fixLabel({ from, to, text: whole }: PlacedText): string {
-  const text = whole.replaceAll(/^[\s,]+|[\s,]+$/g, "");
-  if (text === "") return "Remove";
-  const action = from === to ? "Add" : "Fix";
-  if (text.includes("\n")) return action === "Add" ? `Add: ${/^\w*/.exec(text)?.[0]}` : "Fix";
-  return `${action}: ${text.length > 40 ? `${text.slice(0, 40)}…` : text}`;
 }
