@@ -396,7 +396,7 @@ test("a notice brings back the draft that an example, a file or an import has re
   await after(page, () => page.getByRole("button", { name: "Import", exact: true }).click());
   const imported = await text(page);
   const report = await page.locator("#import .done").innerText();
-  check(report.includes("The spec before it is a draft"), report);
+  check(report.includes("The spec before the import is kept as a draft"), report);
   await page.keyboard.press("Escape");
   await back.waitFor();
   await after(page, () => page.selectOption("#examples", "smallest"));

@@ -2,12 +2,10 @@
 import "./import.css";
 import { asError, type Compiler } from "./compiler";
 import { count, h, markup, setVisible } from "./dom";
+import { grouped, type Group, inDialog, inOrder, lackingValues, VERDICTS } from "./import-fields";
 import type { FieldOutcome, Imported, ImportProblem } from "./wire/types";
 
-/** The outcomes of fields, in the order of the report. */
-const VERDICTS = ["lost", "changed", "dropped", "kept"] as const;
-/** The beginning of a note about a value that the user has to check. */
-const CHECK = "check: ";
+const LACKING = "Values that the file lacks";
 
 /** A field that the file may lack, and that the user can fill in. */
 function optionInput(name: string, label: string, hint: string) {
@@ -34,6 +32,13 @@ export class ImportDialog {
     image: optionInput("image", "Image", "only if it is not in the file, or to replace it"),
     command: optionInput("command", "Command", "if you start it by hand: mpirun -np 4 … python train.py"),
   };
+  private readonly lackingNames = h("summary", {}, LACKING);
+  private readonly lacking = h(
+    "details",
+    {},
+    this.lackingNames,
+    ...Object.values(this.options).flatMap(({ label, input }) => [label, input]),
+  );
   private readonly result = h("div", { id: "import-result", role: "status" });
   private readonly title = h("h2", { id: "import-title" });
   /** The fields of an import; hidden if the dialog only shows the report of an earlier one. */
@@ -65,12 +70,7 @@ export class ImportDialog {
       h("label", { for: "import-system" }, "System"),
       this.system,
       this.about,
-      h(
-        "details",
-        {},
-        h("summary", {}, "Values that the file lacks"),
-        ...Object.values(this.options).flatMap(({ label, input }) => [label, input]),
-      ),
+      this.lacking,
       h(
         "div",
         { class: "buttons" },
@@ -97,9 +97,12 @@ export class ImportDialog {
     this.file.focus();
     this.result.replaceChildren();
     await this.listSystems();
-    if (file) this.file.value = file;
-    this.system.value = system;
-    this.systemChosen(system !== "");
+    if (file) {
+      this.file.value = file;
+      this.system.value = system;
+      this.systemChosen(system !== "");
+    }
+    await this.detect();
     if (file && system) await this.run();
   }
 
@@ -134,11 +137,19 @@ export class ImportDialog {
       image: image.input.value,
       command: command.input.value,
     });
+    const notes = imported ? imported.fields.map(({ note }) => note) : problems.map(({ hint }) => hint ?? "");
+    this.showLacking(lackingValues(notes));
     if (!imported) {
       this.result.replaceChildren(...problems.map((problem) => problemRow(problem)));
       return;
     }
     this.showReport(imported, this.load(imported));
+  }
+
+  /** Names the values that the file lacks, and opens their fields. */
+  private showLacking(names: string[]) {
+    this.lackingNames.textContent = names.length ? `${LACKING}: ${names.join(", ")}` : LACKING;
+    if (names.length) this.lacking.open = true;
   }
 
   /** Opens the dialog with the report of an earlier import. */
@@ -156,7 +167,9 @@ export class ImportDialog {
 
   private showReport(imported: Imported, isKept: boolean) {
     this.result.replaceChildren(...this.report(imported, isKept));
-    this.result.querySelector<HTMLElement>(".done")?.focus();
+    const done = this.result.querySelector<HTMLElement>(".done");
+    done?.focus({ preventScroll: true });
+    done?.scrollIntoView({ block: "start" });
   }
 
   private warn(text: string) {
@@ -173,7 +186,7 @@ export class ImportDialog {
         "p",
         { class: "done", tabindex: "-1" },
         `The job is in the editor. ${count(fields.length, "field")}: ${verdicts}.`,
-        isKept && " The spec before it is a draft: close this dialog to bring it back.",
+        isKept && " The spec before the import is kept as a draft: “Bring it back” at the top of the page returns to it.",
       ),
       ...(secrets
         ? [
@@ -181,21 +194,18 @@ export class ImportDialog {
             h("button", { type: "button", onclick }, "Download secrets.yaml"),
           ]
         : []),
-      h("table", {}, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...inOrder(fields).map(fieldRow))),
+      h("table", {}, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...grouped(inOrder(fields)).map(fieldRow))),
     ];
   }
 }
 
-/** The fields with those first that the user has to act on: what is lost, and what the importer asks to check. */
-export function inOrder(fields: FieldOutcome[]): FieldOutcome[] {
-  const place = ({ verdict, note }: FieldOutcome) => (note.startsWith(CHECK) ? 0.5 : VERDICTS.indexOf(verdict));
-  return [...fields].sort((one, other) => place(one) - place(other));
-}
-
-function fieldRow({ path, line, verdict, to, note }: FieldOutcome): HTMLElement {
+/** The row of fields with the same outcome. */
+function fieldRow(group: Group): HTMLElement {
+  const [{ verdict, to, note }] = group;
   const targets = to.flatMap((target, index) => [index ? ", " : "", h("code", {}, target)]);
-  const outcome = [...targets, ...(to.length && note ? [": "] : []), ...markup(note)];
-  const field = h("td", {}, h("code", {}, path), ` line ${line}`);
+  const outcome = [...targets, ...(to.length && note ? [": "] : []), ...markup(inDialog(note))];
+  const fields = group.map(({ path, line }) => h("div", {}, h("code", {}, path), ` line ${line}`));
+  const field = h("td", {}, ...fields);
   return h("tr", { class: verdict }, h("td", {}, verdict), field, h("td", {}, ...outcome));
 }
 
@@ -204,6 +214,6 @@ function problemRow({ line, message, hint }: ImportProblem): HTMLElement {
     "div",
     { class: "problem error" },
     h("p", {}, line === null ? "" : `line ${line}: `, ...markup(message)),
-    hint !== null && h("p", { class: "help" }, ...markup(hint)),
+    hint !== null && h("p", { class: "help" }, ...markup(inDialog(hint))),
   );
 }
