@@ -1,3 +1,4 @@
+import { Text } from "@codemirror/state";
 import { expect, it } from "vitest";
 import { fixAll } from "./fix-all";
 import type { Preview, Problem } from "./wire/types";
@@ -10,6 +11,7 @@ const problem = (from: number, to: number, text: string): Problem => ({
   labels: [],
   fix: { from, to, text },
   otherFix: null,
+  fixIsChoice: false,
 });
 const found = (problems: Problem[]): Promise<Preview> => Promise.resolve({ problems, more: 0 });
 
@@ -41,4 +43,10 @@ it("leaves a choice between two fixes to the user", async () => {
   const choice = { ...problem(0, 1, "b"), otherFix: { from: 1, to: 2, text: "" } };
   const changes = await fixAll("a c", [choice], () => found([]));
   expect(changes.empty).toBe(true);
+});
+
+it("inserts no example value", async () => {
+  const example = { ...problem(1, 1, " example"), fixIsChoice: true };
+  const changes = await fixAll("a c", [example, problem(0, 1, "b")], () => found([example]));
+  expect(changes.apply(Text.of(["a c"])).toString()).toBe("b c");
 });

@@ -6,9 +6,9 @@ import type { PlacedText, Preview, Problem } from "./wire/types";
 /** How many times a spec is fixed at most: two fixes might undo each other. */
 const ROUNDS = 20;
 
-/** The fixes that need no choice between two. */
+/** The fixes that the user need not choose: they insert no example value, and there is only one for each problem. */
 export function plainFixes(problems: Problem[]): PlacedText[] {
-  return problems.flatMap(({ fix, otherFix }) => (fix && !otherFix ? [fix] : []));
+  return problems.flatMap(({ fix, otherFix, fixIsChoice }) => (fix && !otherFix && !fixIsChoice ? [fix] : []));
 }
 
 /** Returns all changes to the spec, which has these problems; `compile` compiles another one. */

@@ -15,6 +15,8 @@ export interface Suggestion {
   /** The text of the button. */
   label: string;
   act: () => void;
+  /** Removes the suggestion, if there is a button for that. */
+  dismiss?: () => void;
 }
 
 export class ProblemList {
@@ -40,9 +42,11 @@ export class ProblemList {
   }
 
   /** Puts a suggestion above the problems that are shown. */
-  suggest({ text, label, act }: Suggestion) {
+  suggest({ text, label, act, dismiss }: Suggestion) {
     this.parent.querySelector(".none")?.remove();
-    this.parent.prepend(offer(text, label, act));
+    const row = offer(text, label, act);
+    if (dismiss) row.append(h("button", { type: "button", onclick: dismiss }, "Dismiss"));
+    this.parent.prepend(row);
   }
 
   /** A button that applies all fixes, if there are several. */
@@ -82,7 +86,8 @@ export class ProblemList {
       ...this.editor
         .fixesOf(problem)
         .map(({ label, fix }) =>
-          h("button", { type: "button", class: "fix", onclick: () => this.editor.apply(fix) }, label),
+          // An example value is an offer, not what the user meant.
+          h("button", { type: "button", class: problem.fixIsChoice ? "fix choice" : "fix", onclick: () => this.editor.apply(fix) }, label),
         ),
     );
   }

@@ -37,6 +37,8 @@ export interface Problem {
   fix: PlacedText | null;
   /** Another edit that fixes the problem, if the user must choose between two. */
   otherFix: PlacedText | null;
+  /** Whether the edit changes what the job does, or inserts an example value, so that the user must choose it. */
+  fixIsChoice: boolean;
 }
 export const checkProblem: c.Check<Problem> = c.object({
   code: c.string,
@@ -46,6 +48,7 @@ export const checkProblem: c.Check<Problem> = c.object({
   labels: c.array(checkPlacedText),
   fix: c.nullable(checkPlacedText),
   otherFix: c.nullable(checkPlacedText),
+  fixIsChoice: c.boolean,
 });
 
 /** An amount of one resource. */

@@ -248,6 +248,7 @@ fn problem<'a>(problem: &'a problem::Problem, offsets: &Offsets) -> Problem<'a> 
         labels: problem.labels.iter().map(|label| placed(label.span, &label.text)).collect(),
         fix: problem.fix.as_ref().map(|fix| placed(fix.span, &fix.text)),
         other_fix: problem.other_fix.as_ref().map(|fix| placed(fix.span, &fix.text)),
+        fix_is_choice: problem.fix_is_choice,
     }
 }
 

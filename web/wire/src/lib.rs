@@ -132,6 +132,8 @@ pub struct Problem<'a> {
     pub fix: Option<PlacedText<'a>>,
     /// Another edit that fixes the problem, if the user must choose between two.
     pub other_fix: Option<PlacedText<'a>>,
+    /// Whether the edit changes what the job does, or inserts an example value, so that the user must choose it.
+    pub fix_is_choice: bool,
 }
 
 /// How bad a problem is.
