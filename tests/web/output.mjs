@@ -513,3 +513,22 @@ test("objects wait for the scripts of pods, the picture does not", async () => {
   );
   await server.close();
 });
+
+test("a document with errors does not show the result of the one before", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const wrong = (await text(page)).replace(/image: .*/, "imag:").replace(/name: .*/, "name: mine");
+  await write(page, wrong);
+  await after(page, () => page.selectOption("#examples", "large"));
+  await page.getByRole("tab", { name: "Apply" }).click();
+  await page.locator("#view-apply pre").first().waitFor();
+  const back = page.getByRole("button", { name: "Bring it back" });
+  await after(page, () => back.click());
+  same(await text(page), wrong, "the draft");
+  same(await page.locator("#view-apply").isVisible(), false, "the commands of another job");
+  same(await page.locator("#nothing").isVisible(), true, "the empty state");
+  // Its own earlier state is shown.
+  await after(page, () => write(page, wrong.replace("imag:", "image: a:1")));
+  await page.locator("#view-apply").getByText("jobs/mine").first().waitFor();
+  await server.close();
+});

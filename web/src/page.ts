@@ -325,7 +325,7 @@ export class Page {
     // The message may be about the spec before.
     this.announce("");
     this.importReport.forget();
-    this.result.restart();
+    this.result.forget();
     clearAddress();
     byId("notice").hidden = true;
     this.editor.load(spec);

@@ -131,6 +131,12 @@ export class Result {
     this.stale.add("timeline");
   }
 
+  /** Another document is in the editor: the result of the one before is not its earlier state. */
+  forget() {
+    this.current = undefined;
+    this.restart();
+  }
+
   /** Opens a view. */
   open(next: View, focus = false) {
     this.view = next;
