@@ -87,7 +87,22 @@ test("the report of an import begins with what is lost, and can be opened again"
     "the order of the rows",
   );
   check(order.length > 1, `rows with one outcome only: ${order}`);
+  check(!(await page.locator("#import-result").innerText()).includes("--"), "options of the command in the report");
   await page.locator("#import").getByRole("button", { name: "Close" }).click();
+  // The page says that parts are lost, until the user dismisses it.
+  const lost = first.filter((verdict) => verdict === "lost").length;
+  check(lost > 0, "nothing is lost");
+  const status = () => page.locator("#status").innerText();
+  check(/^\d parts? of the imported file (is|are) lost$/.test(await status()), await status());
+  await page.getByRole("button", { name: "Open the report" }).click();
+  same(await verdicts(), first, "the report of the suggestion");
+  await page.keyboard.press("Escape");
+  await after(page, () => page.getByRole("button", { name: "Dismiss" }).click());
+  same(await status(), "no problems", "the status after Dismiss");
+  // The dialog still recognises the system of the same text.
+  await page.getByRole("button", { name: "Import…" }).click();
+  await page.waitForFunction(() => document.querySelector("#import-system").value === "slurm");
+  await page.keyboard.press("Escape");
   // Edits do not end it, and neither does a reload.
   await after(page, () => write(page, imported("slurm", file).replace("replicas: 2", "replicas: 3")));
   await again.click();

@@ -4,7 +4,7 @@ import moduleFile from "../pkg/khorovod_web_bg.wasm?url";
 import targetsModuleFile from "../pkg/khorovod_web_targets_bg.wasm?url";
 import { bookAddress, bookLink } from "./book";
 import { asError, type Compiled, Compiler } from "./compiler";
-import { byId, h, markup, setText } from "./dom";
+import { byId, count, h, markup, setText } from "./dom";
 import { Drafts, type StoredDraft } from "./drafts";
 import { Editor } from "./editor";
 import { loadExamples, smallest } from "./examples";
@@ -378,8 +378,15 @@ export class Page {
     const noJob = found.problems.find((problem) => problem.code === "no-training-job");
     if (isEmpty || (noJob && !noJob.fix)) void this.suggestStart(spec);
     this.result.show(spec, compiled);
-    this.setStatus(isEmpty ? "" : summarize(found));
-    const worst = worstOf(found);
+    const { lost } = this.importReport;
+    const losses = lost ? `${count(lost, "part")} of the imported file ${lost === 1 ? "is" : "are"} lost` : "";
+    if (losses) {
+      const act = () => this.importReport.open();
+      this.problems.suggest({ text: `${losses}.`, label: "Open the report", act, dismiss: () => this.dismissLosses() });
+    }
+    const problems = losses && !found.problems.length ? "" : summarize(found);
+    this.setStatus(isEmpty ? "" : [problems, losses].filter(Boolean).join("; "));
+    const worst = worstOf(found) || (losses ? "warning" : "");
     if (byId("status").dataset["worst"] !== worst) byId("status").dataset["worst"] = worst;
     const { dataset } = document.documentElement;
     dataset["memory"] = String(this.compiler?.memory ?? 0);
@@ -387,6 +394,13 @@ export class Page {
     if (this.result.hasScripts) dataset["ready"] = "";
     if (this.shown === 1) performance.mark("interactive");
     this.firstShown();
+  }
+
+  /** Removes the message that parts of the imported file are lost. */
+  private dismissLosses() {
+    this.importReport.dismiss();
+    this.compiler?.preview(this.editor.text);
+    this.editor.focus();
   }
 
   /** Puts the open view into an address that names an example. */
