@@ -26,6 +26,12 @@ export const extras = (fields: Fields): Extension => [
   // A single letter occurs everywhere: its marks are of no use, and the next key removes them again.
   highlightSelectionMatches({ minSelectionLength: 2 }),
   // Before the keys of the editor, which indent and delete.
-  Prec.high(keymap.of([{ key: "Tab", run: acceptCompletion }, { key: "Tab", run: completeKey(fields) }, ...closeBracketsKeymap])),
+  Prec.high(
+    keymap.of([
+      { key: "Tab", run: acceptCompletion },
+      { key: "Tab", run: completeKey(fields) },
+      ...closeBracketsKeymap,
+    ]),
+  ),
   Prec.low(keymap.of([...searchKeymap, ...completionKeymap.filter(({ key }) => key !== "Enter"), ...lintKeymap])),
 ];

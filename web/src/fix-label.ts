@@ -5,7 +5,8 @@ import type { PlacedText } from "./wire/types";
 export function fixLabel({ from, to, text: whole }: PlacedText, replaced: string): string {
   const text = whole.replaceAll(/^[\s,]+|[\s,]+$/g, "");
   const more = whole.length - replaced.length;
-  if (more !== 0 && /^ *$/.test(whole + replaced)) return `${more > 0 ? "Add" : "Remove"} ${count(Math.abs(more), "space")}`;
+  if (more !== 0 && /^ *$/.test(whole + replaced))
+    return `${more > 0 ? "Add" : "Remove"} ${count(Math.abs(more), "space")}`;
   if (text === "") return "Remove";
   const action = from === to ? "Add" : "Fix";
   if (text.includes("\n")) return action === "Add" ? `Add: ${/^\w*/.exec(text)?.[0]}` : "Fix";

@@ -17,7 +17,9 @@ it("the rows of fields with the same note are one row", () => {
 
 it("advice names the fields of the dialog", () => {
   const note = "pass the line with `--command LINE`, or use `--image NAME`";
-  expect(inDialog(note)).toBe("pass the line with the field “Command” of “Import…”, or use the field “Image” of “Import…”");
+  expect(inDialog(note)).toBe(
+    "pass the line with the field “Command” of “Import…”, or use the field “Image” of “Import…”",
+  );
   expect(lackingValues([note, "unchanged"])).toEqual(["image", "command"]);
   expect(lackingValues(["unchanged"])).toEqual([]);
 });

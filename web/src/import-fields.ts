@@ -35,7 +35,9 @@ export function grouped(fields: FieldOutcome[]): Group[] {
 /** The names of the values that the notes ask for. */
 export function lackingValues(notes: string[]): string[] {
   const asked = new Set(notes.flatMap((note) => [...note.matchAll(OPTION)].map(([, option = ""]) => option)));
-  return Object.keys(FIELDS).filter((option) => asked.has(option)).map((option) => option === "name" ? "job name" : option);
+  return Object.keys(FIELDS)
+    .filter((option) => asked.has(option))
+    .map((option) => (option === "name" ? "job name" : option));
 }
 
 /** Replaces the options of the command by the fields of the dialog. */

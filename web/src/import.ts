@@ -186,7 +186,8 @@ export class ImportDialog {
         "p",
         { class: "done", tabindex: "-1" },
         `The job is in the editor. ${count(fields.length, "field")}: ${verdicts}.`,
-        isKept && " The spec before the import is kept as a draft: “Bring it back” at the top of the page returns to it.",
+        isKept &&
+          " The spec before the import is kept as a draft: “Bring it back” at the top of the page returns to it.",
       ),
       ...(secrets
         ? [

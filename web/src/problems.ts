@@ -83,12 +83,14 @@ export class ProblemList {
             )
           : h("p", { class: "help" }, problem.code),
       ),
-      ...this.editor
-        .fixesOf(problem)
-        .map(({ label, fix }) =>
-          // An example value is an offer, not what the user meant.
-          h("button", { type: "button", class: problem.fixIsChoice ? "fix choice" : "fix", onclick: () => this.editor.apply(fix) }, label),
+      ...this.editor.fixesOf(problem).map(({ label, fix }) =>
+        // An example value is an offer, not what the user meant.
+        h(
+          "button",
+          { type: "button", class: problem.fixIsChoice ? "fix choice" : "fix", onclick: () => this.editor.apply(fix) },
+          label,
         ),
+      ),
     );
   }
 }
