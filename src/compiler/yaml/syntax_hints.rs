@@ -147,6 +147,17 @@ pub fn locate_mistake(text: &str, before: &str, kind: &ErrorKind) -> Option<Mist
         let fix = is_last.then(|| (end..end, close.to_string()));
         return Some(Mistake { at: at..at + 1, label, hint: format!("add `{close}` at its end"), fix });
     }
+    if matches!(kind, ErrorKind::MappingValueNotAllowed | ErrorKind::SimpleKeyExpected)
+        && let Some(colon) = find_missing_space(text, start)
+    {
+        let line = text[line_start(text, colon)..].lines().next().unwrap_or_default().trim();
+        return Some(Mistake {
+            at: colon..colon + 1,
+            label: "the space after this colon is missing".to_owned(),
+            hint: format!("write `{}`", line.replacen(':', ": ", 1)),
+            fix: Some((colon + 1..colon + 1, " ".to_owned())),
+        });
+    }
     if !matches!(kind, ErrorKind::MappingValueNotAllowed) {
         return None;
     }
@@ -159,13 +170,32 @@ pub fn locate_mistake(text: &str, before: &str, kind: &ErrorKind) -> Option<Mist
             let next = text[start + line.len()..].lines().find(|line| has_content(line)).unwrap_or_default();
             let fix = (indent(next) <= indent(last)).then(|| (start..start + indent(line), " ".repeat(indent(last))));
             let label = "this key already has a value".to_owned();
-            Some(Mistake { at, label, hint: "start the next line in the same column as this one".to_owned(), fix })
+            let key =
+                |line: &str| line.split(':').next().unwrap_or_default().trim().trim_start_matches("- ").to_owned();
+            let hint = format!("start `{}` in the same column as `{}` above", key(line), key(last));
+            Some(Mistake { at, label, hint, fix })
         }
         None if !last.trim_end().ends_with(':') && line.matches(": ").count() == 1 => {
             found(at, "there is no `: ` after this key".to_owned(), "put `: ` between the key and its value")
         }
         _ => None,
     }
+}
+
+/// The byte offset of the colon of `gpus:8`, in the line that starts at `start` or in the one before it.
+fn find_missing_space(text: &str, start: usize) -> Option<usize> {
+    let last = text[..start].lines().rfind(|line| has_content(line)).and_then(|last| text[..start].rfind(last));
+    [Some(start), last].into_iter().flatten().find_map(|start| {
+        let line = text[start..].lines().next().unwrap_or_default();
+        let key = line.trim_start_matches([' ', '-']);
+        let (name, value) = key.split_once(':')?;
+        let is_name =
+            name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.bytes().all(|b| b.is_ascii_alphanumeric());
+        // `s3://bucket` is a URL.
+        let is_value =
+            !value.starts_with(' ') && !value.starts_with("//") && !value.is_empty() && !value.contains(": ");
+        (is_name && is_value).then_some(start + line.len() - value.len() - 1)
+    })
 }
 
 fn has_content(line: &str) -> bool {
