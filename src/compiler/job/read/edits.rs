@@ -122,12 +122,67 @@ pub fn to_top(texts: &dyn Texts, parent: &Node, entry: &Entry) -> Option<Fix> {
     })
 }
 
-/// Moves `entry`, which begins in the first column, to the end of the map `section`, and renames it to `key`. Both are fields
-/// of the same map. Returns nothing if one of them is not in block style.
+/// Moves `entry`, which a map in `section` contains, out of it: behind `section`, with the same indentation. Returns nothing if the
+/// map in `section` is not in block style, or has no other field.
+pub fn out_of(texts: &dyn Texts, section: &Entry, entry: &Entry) -> Option<Fix> {
+    let (text, own, value) = (texts.around(entry.key_span), entry.key_span, entry.value.span);
+    let is_block = own.within(section.value.span) && value.within(section.value.span) && value.start > own.end;
+    let first = section.value.entries().first()?.key_span.start;
+    if !is_block || section.value.entries().len() < 2 || text.get(section.key_span.end..first)?.contains('{') {
+        return None;
+    }
+    let less = indent(text, own.start)?.len().checked_sub(indent(text, section.key_span.start)?.len())?;
+    let line = line_start(text, own.start);
+    if !text[line..own.start].bytes().all(|byte| byte == b' ') {
+        return None;
+    }
+    let (end, last) = (line_end(text, value.end), line_end(text, section.value.span.end));
+    let after = text.get(end..last).filter(|after| after.is_empty() || after.ends_with('\n'))?;
+    let prefix = " ".repeat(less);
+    let moved = text[line..end]
+        .split_inclusive('\n')
+        .map(|line| line.strip_prefix(&prefix).unwrap_or(line.trim_start_matches(' ')));
+    Some(Fix {
+        span: Span { start: line, end: last, ..own },
+        text: after.chars().chain(moved.flat_map(str::chars)).collect(),
+    })
+}
+
+/// Writes a map for each step but the last of the path that is the key of `entry`: `a.b: 1` becomes `b: 1` below `a:`. Returns
+/// nothing if the value is not behind the key, or if the key is in quotes.
+pub fn nested(texts: &dyn Texts, entry: &Entry, steps: &[&str]) -> Option<Fix> {
+    let (text, own, value) = (texts.around(entry.key_span), entry.key_span, entry.value.span);
+    let [sections @ .., last] = steps else { return None };
+    if value.source != own.source || value.start <= own.end || text[own.start..].starts_with(['"', '\'']) {
+        return None;
+    }
+    let Some(indent) = indent(text, own.start) else {
+        // In flow style.
+        let opened: String = sections.iter().map(|step| format!("{step}: {{")).collect();
+        let written = [&opened, *last, &text[own.end..value.end], &"}".repeat(sections.len())].concat();
+        return Some(Fix { span: Span { end: value.end, ..own }, text: written });
+    };
+    let mut written = String::new();
+    for (depth, step) in sections.iter().enumerate() {
+        written.extend([*step, ":\n", &indent, &"  ".repeat(depth + 1)]);
+    }
+    written.push_str(last);
+    let more = "  ".repeat(sections.len());
+    let end = own.end + text[own.end..value.end].trim_end().len();
+    for (number, line) in text[own.end..end].split_inclusive('\n').enumerate() {
+        written.extend([if number == 0 || line.trim().is_empty() { "" } else { &more }, line]);
+    }
+    Some(Fix { span: Span { end, ..own }, text: written })
+}
+
+/// Moves `entry` to the end of the map `section`, and renames it to `key`. Both are fields of the same map. Returns nothing if one of
+/// them is not in block style.
 pub fn into_map(texts: &dyn Texts, section: &Entry, entry: &Entry, key: &str) -> Option<Fix> {
     let (text, own) = (texts.around(entry.key_span), entry.key_span);
-    let is_first_column = own.start == 0 || text[..own.start].ends_with('\n');
-    if !is_first_column || section.key_span.source != own.source || text[own.start..].starts_with(['"', '\'']) {
+    let line = line_start(text, own.start);
+    let own_indent = &text[line..own.start];
+    let is_first = own_indent.bytes().all(|byte| byte == b' ');
+    if !is_first || section.key_span.source != own.source || text[own.start..].starts_with(['"', '\'']) {
         return None;
     }
     let value = entry.value.span;
@@ -155,15 +210,16 @@ pub fn into_map(texts: &dyn Texts, section: &Entry, entry: &Entry, key: &str) ->
     let mut lines = text[own.end..end].split_inclusive('\n');
     let mut moved = [&indent, key, lines.next()?].concat();
     for line in lines {
-        moved.extend([if line.trim().is_empty() { "" } else { &indent }, line]);
+        let rest = line.strip_prefix(own_indent).unwrap_or(line);
+        moved.extend([if line.trim().is_empty() { "" } else { &indent }, rest]);
     }
     let with_break =
         |text: &str| if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
-    let is_note = |line: &str| line.trim().is_empty() || line.starts_with('#');
-    let (span, text) = match text.get(below..own.start) {
+    let is_note = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    let (span, text) = match text.get(below..line) {
         Some(between) if between.lines().all(is_note) => (below..end, between.to_owned() + &moved),
         Some(between) => (below..end, with_break(&moved) + between),
-        None => (own.start..below, with_break(text.get(end..below)?) + &moved),
+        None => (line..below, with_break(text.get(end..below)?) + &moved),
     };
     Some(Fix { span: Span { start: span.start, end: span.end, ..own }, text })
 }
@@ -311,6 +367,62 @@ mod tests {
         );
         for text in ["spec: {image: a}\ncommand: b\n", "spec: ~\ncommand: b\n", "{spec: {image: a}, command: b}"] {
             assert_eq!(put_into_spec(text, "command", "command"), None, "{text}");
+        }
+    }
+
+    /// The text after an edit, which gets the entries on the way to `path`.
+    fn edited(text: &str, path: &[&str], edit: impl Fn(&[&Entry]) -> Option<Fix>) -> Option<String> {
+        let span = Span { source: 0, start: 0, end: text.len() };
+        let document = yaml::parse(text, span, &mut Vec::new()).unwrap().unwrap();
+        let (mut map, mut entries) = (&document, Vec::new());
+        for key in path {
+            entries.push(map.entry(key).unwrap());
+            map = &entries[entries.len() - 1].value;
+        }
+        let fix = edit(&entries)?;
+        Some(format!("{}{}{}", &text[..fix.span.start], fix.text, &text[fix.span.end..]))
+    }
+
+    #[test]
+    fn a_field_moves_out_of_a_block() {
+        let out = |text: &str| edited(text, &["l", "w"], |path| out_of(&text, path[0], path[1]));
+        let cases = [
+            ("l:\n  k: m\n  w: {r: 2}\ne: {}\n", "l:\n  k: m\nw: {r: 2}\ne: {}\n"),
+            ("l:\n  w:\n    r: 2\n\n    g: 8\n  k: m\ne: {}\n", "l:\n  k: m\nw:\n  r: 2\n\n  g: 8\ne: {}\n"),
+            ("l:\n    k: m\n    w: a # b", "l:\n    k: m\nw: a # b"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(out(text).as_deref(), Some(expected), "{text}");
+        }
+        for text in ["l: {k: m, w: {r: 2}}\n", "l:\n  w: {r: 2}\n", "l:\n  w: a\n  k: m"] {
+            assert_eq!(out(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_as_a_key_is_written_nested() {
+        let nest = |text: &str, key: &str| {
+            let steps: Vec<&str> = key.split('.').collect();
+            edited(text, &["s", key], |path| nested(&text, path[1], &steps))
+        };
+        let cases = [
+            ("s:\n  a.b: {c: 1}\n  d: 2\n", "a.b", "s:\n  a:\n    b: {c: 1}\n  d: 2\n"),
+            ("s:\n  a.b:\n    c: 1\n\n    d: 2\n", "a.b", "s:\n  a:\n    b:\n      c: 1\n\n      d: 2\n"),
+            ("s:\n  a.b.c: 1 # d", "a.b.c", "s:\n  a:\n    b:\n      c: 1 # d"),
+            ("s: {x: 1, a.b.c: 1}\n", "a.b.c", "s: {x: 1, a: {b: {c: 1}}}\n"),
+        ];
+        for (text, key, expected) in cases {
+            assert_eq!(nest(text, key).as_deref(), Some(expected), "{text}");
+        }
+        assert_eq!(nest("s:\n  \"a.b\": 1\n", "a.b"), None);
+        let merge =
+            |text: &str| edited(text, &["s", "a.b"], |path| into_map(&text, path[0].value.entry("a")?, path[1], "b"));
+        let cases = [
+            ("s:\n  a:\n    c: 1\n  a.b: {d: 2}\n  e: 3\n", "s:\n  a:\n    c: 1\n    b: {d: 2}\n  e: 3\n"),
+            ("s:\n  a.b:\n    d: 2\n  e: 3\n  a:\n    c: 1\n", "s:\n  e: 3\n  a:\n    c: 1\n    b:\n      d: 2\n"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(merge(text).as_deref(), Some(expected), "{text}");
         }
     }
 

@@ -479,10 +479,11 @@ impl<'n> Reader<'n, '_> {
             return;
         }
         let path = self.path();
-        // A field of `spec` in the first column is reported there.
+        // A field of `spec` in the first column, such as `image` or `spec.image`, is reported there.
         let is_misplaced = || {
             let mut top = self.document.entries().iter();
-            path == "spec" && top.any(|entry| suggestions::field_of_spec(&entry.key, shape.keys) == Some(key))
+            let is_field = |name: &str| suggestions::field_of_spec(name, shape.keys) == Some(key);
+            path == "spec" && top.any(|entry| is_field(&entry.key) || entry.key.strip_prefix("spec.") == Some(key))
         };
         if self.guessed.contains(&format!("{path}.{key}")) || is_misplaced() {
             return;

@@ -197,6 +197,11 @@ impl FieldIndex {
         self.homes().contains_key(name)
     }
 
+    /// Whether the map at `home` is the only one nearest to the top that has a field of this name.
+    pub fn is_only_in(&self, name: &str, home: &str) -> bool {
+        self.homes().get(name).is_some_and(|homes| matches!(homes.as_slice(), [only] if only == home))
+    }
+
     /// Adds the missing space after the colon of a field: `gpus:8` becomes `gpus: 8`. None for any other text.
     pub fn missing_space(&self, text: &str) -> Option<String> {
         let (key, value) = text.split_once([':', '='])?;

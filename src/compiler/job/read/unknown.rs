@@ -135,6 +135,9 @@ impl Reader<'_, '_> {
             let hint = format!("did you mean `{near}`?{}", look_alike.unwrap_or_default());
             return self.push(problem.hint(hint).fix(entry.key_span, near));
         }
+        if self.dotted(&problem, entry, &path) || self.below_spec(&problem, entry, &path) {
+            return;
+        }
         let hint = self.index.hint(&entry.key, &path).unwrap_or_else(|| format!("it takes {}", alternatives(known)));
         let hint = match look_alike(&entry.key) {
             Some(what) => format!("{hint}; the key contains {what}"),
@@ -157,6 +160,73 @@ impl Reader<'_, '_> {
         let hint = format!("{meant}{it} belongs in `spec`: indent it as the fields there");
         let fix = edits::into_map(self.texts, section, entry, key);
         self.push(Problem { fix, ..problem.hint(hint) });
+    }
+
+    /// Reports a field of `spec` that a map in `spec` has by mistake, such as `workers` in `launcher`. Returns whether it is one. The
+    /// fix moves the field, so it is not reported as missing.
+    fn below_spec(&mut self, problem: &Problem, entry: &Entry, path: &str) -> bool {
+        let [Step::Key(spec, ..), Step::Key(section, ..), ..] = self.path.as_slice() else { return false };
+        let is_key = |step: &Step<'_>| matches!(step, Step::Key(..));
+        if !path.starts_with("spec.") || !self.path.iter().all(is_key) || !self.index.is_only_in(&entry.key, "spec") {
+            return false;
+        }
+        let hint = "it belongs in `spec`";
+        let problem = problem.clone();
+        if let Some(other) = spec.value.entry(&entry.key) {
+            let hint = format!("{hint}, which has `{}` too: keep one of the two", entry.key);
+            let problem = problem.and(other.key_span, format!("`{}` is here", entry.key));
+            self.push(problem.hint(hint));
+            return true;
+        }
+        let fix = edits::out_of(self.texts, section, entry);
+        self.guessed.push(format!("spec.{}", entry.key));
+        let hint = if fix.is_some() { format!("{hint}: indent it as the fields there") } else { hint.to_owned() };
+        self.push(Problem { fix, ..problem.hint(hint) });
+        true
+    }
+
+    /// Reports a key that is the path of a field, such as `lifecycle.stall`. Returns whether it is one.
+    fn dotted(&mut self, problem: &Problem, entry: &Entry, path: &str) -> bool {
+        let steps: Vec<&str> = entry.key.split('.').collect();
+        let is_top = path == "the document";
+        let mut homes = vec![if is_top { String::new() } else { path.to_owned() }];
+        for step in &steps {
+            let home = &homes[homes.len() - 1];
+            if !self.index.keys(home).contains(step) {
+                return false;
+            }
+            homes.push(if home.is_empty() { (*step).to_owned() } else { format!("{home}.{step}") });
+        }
+        let [sections @ .., last] = steps.as_slice() else { return false };
+        if sections.is_empty() {
+            return false;
+        }
+        let problem = problem.clone();
+        let opened: String = sections.iter().map(|step| format!("{step}: {{")).collect();
+        let hint = format!("write it nested: `{opened}{last}: …{}`", "}".repeat(sections.len()));
+        // The deepest map of the path that the spec has.
+        let (mut section, mut found) = (None, 0);
+        let mut map = match self.path.last() {
+            Some(Step::Key(parent, ..)) => &parent.value,
+            None => self.document,
+            Some(Step::Index(_)) => return false,
+        };
+        while let Some(there) = sections.get(found).and_then(|step| map.entry(step)) {
+            (section, map, found) = (Some(there), &there.value, found + 1);
+        }
+        let fix = match section {
+            Some(_) if map.entry(steps[found]).is_some() => None,
+            Some(section) if found == sections.len() => edits::into_map(self.texts, section, entry, last),
+            Some(_) => None,
+            // The fix of another path already adds this map.
+            None if self.guessed.contains(&homes[1]) => None,
+            None => edits::nested(self.texts, entry, &steps),
+        };
+        // None of these fields is missing.
+        self.guessed.extend(homes.into_iter().skip(1));
+        self.guessed.push(format!("{path}.{}", steps[0]));
+        self.push(Problem { fix, ..problem.hint(hint) });
+        true
     }
 
     /// Whether a number of processes in `workers` may be the number of GPUs, or that of ranks without GPUs.
