@@ -235,7 +235,13 @@ fn held(svg: &mut String, timeline: &Timeline, spans: &[(u32, u32)], y: u32, nam
         }
         let now = (phase.held, phase.dead);
         if before != Some(now) {
-            let text = if phase.dead > 0 { format!("{}+{}", phase.held, phase.dead) } else { phase.held.to_string() };
+            let text = match phase.dead {
+                0 => phase.held.to_string(),
+                dead => {
+                    let long = format!("{} and {dead} on the dead node", phase.held);
+                    if has_room(&long, *width) { long } else { format!("{}+{dead}", phase.held) }
+                }
+            };
             // At the right edge, the text ends with the bar.
             let is_last = x + width_of(&text) > right;
             label(

@@ -111,7 +111,10 @@ test("the scrubber moves through the run with the keyboard and the mouse", async
   same(await log(page), "Nothing yet.", "the log at the start");
   await page.keyboard.press("End");
   check((await value()).startsWith("Step 10 of 10: Complete."), await value());
-  check((await moment(page)).includes("0 GPUs held, and 8 on the dead node still count"), await moment(page));
+  check(
+    (await moment(page)).includes("0 GPUs held; the scheduler still counts 8 for pods on the dead node"),
+    await moment(page),
+  );
   await page.keyboard.press("ArrowLeft");
   await page.getByRole("button", { name: "Previous step" }).click();
   check((await value()).startsWith("Step 9 of 10: Release."), await value());

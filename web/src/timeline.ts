@@ -311,7 +311,7 @@ export class TimelineView {
     });
     const length = this.lengthOf(index);
     const source = h("p", { class: "why" }, h("strong", {}, length), length ? " – " : "", ...markup(phase.reason));
-    const more = phase.dead ? `, and ${phase.dead} on the dead node still count` : "";
+    const more = phase.dead ? `; the scheduler still counts ${phase.dead} for pods on the dead node` : "";
     const held = `${phase.held} ${timeline.unit}${phase.held === 1 ? "" : "s"} held${more}`;
     this.moment.replaceChildren(
       h("h3", { class: phase.kind }, `${index + 1}. ${phase.title}`),

@@ -188,7 +188,7 @@ fn hangs_on(story: &mut Story, what: &str) {
         story.conclude("A rank hangs: nothing ends it, and all GPUs are held until you act.");
     }
     if !has_stall {
-        story.notes.push("Set `lifecycle.stall: {timeout: 20m}`: then the log shows which rank hangs and where, and the training starts again.".to_owned());
+        story.notes.push("Set `lifecycle: {stall: {timeout: 20m}}`: then the log shows which rank hangs and where, and the training starts again.".to_owned());
     }
 }
 

@@ -390,7 +390,10 @@ impl<'a> Story<'a> {
         let dead = self.phases.last().is_some_and(|phase| phase.dead > 0);
         let mut rest = format!("The run holds no {}.", unit(facts));
         if dead {
-            rest = format!("Only the {}s of the dead node still count, until you delete the node.", unit(facts));
+            rest = format!(
+                "The scheduler counts the {}s of the pods on the dead node until you delete the node.",
+                unit(facts)
+            );
         }
         if facts.has_volume {
             rest.push_str(" Volumes stay.");
