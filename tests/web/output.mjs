@@ -529,6 +529,6 @@ test("a document with errors does not show the result of the one before", async 
   same(await page.locator("#nothing").isVisible(), true, "the empty state");
   // Its own earlier state is shown.
   await after(page, () => write(page, wrong.replace("imag:", "image: a:1")));
-  await page.locator("#view-apply").getByText("jobs/mine").first().waitFor();
+  await page.locator("#view-apply").getByText("khorovod stop mine").waitFor();
   await server.close();
 });
