@@ -107,6 +107,8 @@ export class Page {
       (imported) => {
         const isKept = this.loadOwn(imported.job);
         this.importReport.keep(imported);
+        // The preview may already be there, without what the report adds to it.
+        this.compiler?.preview(this.editor.text);
         return isKept;
       },
       (name, text) => void this.result.parts().then(({ apply }) => apply.download(name, text)),
