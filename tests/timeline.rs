@@ -207,7 +207,7 @@ fn without_a_stall_a_hang_does_not_end() {
     let hang = timeline("workers: {replicas: 4, gpus: 8}", Scenario::Hang);
     let last = hang.phases.last().unwrap();
     assert_eq!((last.seconds, last.source, last.held, hang.again), (None, Source::Person, 32, None));
-    assert!(hang.notes[0].contains("lifecycle.stall"), "{:?}", hang.notes);
+    assert!(hang.notes[0].contains("lifecycle: {stall: "), "{:?}", hang.notes);
     let limited = timeline("workers: {replicas: 4, gpus: 8}, lifecycle: {deadline: 24h}", Scenario::Hang);
     assert_eq!(limited.phases.last().map(|phase| phase.held), Some(0));
     // Apply, the start of the pods, the training and the hang take as long as the deadline.
