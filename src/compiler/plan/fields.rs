@@ -164,7 +164,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     list.optional_if(shape != Shape::Agents, "ssh.secretName", secret.as_ref());
     self::storage(&mut list, storage);
     self::collective(&mut list, collective);
-    self::placement(&mut list, placement);
+    self::placement(&mut list, placement, launcher.kind.has_agents());
     // The version of Kubernetes changes the version of the PodGroup, but no pod.
     let Scheduling {
         gang,
@@ -485,7 +485,7 @@ fn collective(list: &mut List, collective: &Collective) {
     list.optional("collective.timeline", timeline.as_ref());
 }
 
-fn placement(list: &mut List, placement: &Placement) {
+fn placement(list: &mut List, placement: &Placement, has_agents: bool) {
     let Placement {
         node_selector,
         tolerations,
@@ -513,7 +513,9 @@ fn placement(list: &mut List, placement: &Placement) {
             list.run("placement.topology.slices.size", size);
             list.run("placement.topology.slices.required", &required.name);
         }
-        let order = rank_order.as_ref().map(|order| match order {
+        // Agents number their ranks by the index of the pod. Levels still add an account that may read nodes.
+        let order = rank_order.as_ref().filter(|order| !has_agents || !matches!(order, RankOrder::Measured));
+        let order = order.map(|order| match order {
             RankOrder::Levels(levels) => levels.iter().map(|level| level.name.as_str()).collect::<Vec<_>>().join(" "),
             // A level of this name, which is a node label, must not look the same.
             RankOrder::Measured => "measured times".to_owned(),
