@@ -115,6 +115,8 @@ test("the report of an import begins with what is lost, and can be opened again"
   await page.reload();
   await page.waitForSelector("html[data-ready]");
   await again.click();
+  // The code of the dialog is loaded first.
+  await page.locator("#import tbody tr").first().waitFor();
   same(await verdicts(), first, "the report after a reload");
   await page.screenshot({ path: join(out, "import-report.png") });
   await page.keyboard.press("Escape");
