@@ -255,17 +255,17 @@ fn results() -> BTreeMap<String, Vec<(String, String)>> {
     let mut results: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let fields: Vec<&str> = line.split('|').map(str::trim).collect();
-        let [test, version, date] = fields[..] else { panic!("tests/results.txt: {line}") };
+        let [name, version, date] = fields[..] else { panic!("tests/results.txt: {line}") };
         assert!(
-            FEATURES.iter().any(|feature| feature.tests.contains(&test)),
-            "no feature has {test}: remove it from tests/results.txt"
+            FEATURES.iter().any(|feature| feature.tests.contains(&name)),
+            "no feature has {name}: remove it from tests/results.txt"
         );
-        results.entry(test.to_owned()).or_default().push((version.to_owned(), date.to_owned()));
+        results.entry(name.to_owned()).or_default().push((version.to_owned(), date.to_owned()));
     }
     results
 }
 
-/// Where the tests of a feature have passed, on which versions of Kubernetes, and the first date since which all of them have.
+/// The places and versions of Kubernetes on which the tests of a feature have passed, and the first date since which all of them have.
 fn tested(feature: &Feature, results: &BTreeMap<String, Vec<(String, String)>>) -> String {
     let mut places: Vec<&str> = feature.tests.iter().map(|test| place(test)).collect();
     places.dedup();

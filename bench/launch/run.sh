@@ -37,9 +37,9 @@ for variants in "check check-flat" "stall stall-flat"; do
     # shellcheck disable=SC2086 # two variants
     RADIX=4 bench/launch/run.sh 16 3 $variants
 done >>bench/launch.jsonl
-bench/launch/run.sh 64 3 probe probe-in-turn >>bench/launch.jsonl
 for mpi in openmpi5 mpich intelmpi; do MPI=$mpi bench/launch/run.sh 64 3 khorovod khorovod-flat; done >>bench/launch.jsonl
 need slurmctld slurmctld -V && need slurmd slurmd -V && need test slurm-client -x /usr/bin/srun && need munged munge -V
+bench/launch/run.sh 64 3 probe probe-in-turn >>bench/launch.jsonl
 for run in "16 3" "64 3" "256 3" "512 2" "1024 2"; do
     # shellcheck disable=SC2086 # a size and its repetitions
     slurm $run

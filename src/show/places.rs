@@ -42,7 +42,7 @@ impl<'a> Places<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::problem::{Code, Fix, Problem, Severity};
+    use crate::problem::{Code, Problem, Severity};
 
     use super::super::{github, json, sarif};
     use super::*;

@@ -21,7 +21,7 @@ def has_gangs(case):
 
 
 def nodes(case):
-    """The nodes of the workers; None for each that has none."""
+    """The nodes of the workers; None for each worker without a node."""
     return [pod["spec"].get("nodeName") for pod in case.workers()]
 
 

@@ -92,7 +92,7 @@ test("the report of an import begins with what is lost, and can be opened again"
     "options of the command in the report",
   );
   await page.locator("#import").getByRole("button", { name: "Close" }).click();
-  // The page says that parts are lost, until the user dismisses it.
+  // The page shows that parts are lost, until the user dismisses it.
   const lost = first.filter((verdict) => verdict === "lost").length;
   check(lost > 0, "nothing is lost");
   const status = () => page.locator("#status").innerText();

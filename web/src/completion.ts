@@ -37,7 +37,7 @@ function fieldPage(name: string, parts: Schema[], path?: string[]): HTMLElement 
   );
 }
 
-/** What follows the colon of a key: a space, or a deeper line for a map or a list. */
+/** The text behind the colon of a key: a space, or a deeper line for a map or a list. */
 function behindKey({ parts }: Field, { column }: CursorContext): string {
   const shape = shapeOf(parts);
   const newLine = `\n${" ".repeat(column + 2)}`;
@@ -57,7 +57,7 @@ function insertKey(field: Field, at: CursorContext) {
   };
 }
 
-/** What Tab behind the complete name of a field adds: the same as the completion. Undefined in other places. */
+/** The text that Tab adds behind the complete name of a field: the same as the completion. Undefined in other places. */
 export function completedKey(fields: Fields, state: EditorState): { from: number; insert: string } | undefined {
   const { head, empty } = state.selection.main;
   const at = empty ? cursorContext(state, head) : undefined;

@@ -79,7 +79,9 @@ pub fn expand(name: &str, bytes: &[u8], inputs: &Inputs, write: &mut dyn FnMut(&
     stream.refuse_duplicates(&jobs);
     stream.refuse_script_in_stream(&jobs);
     if !stream.fails() {
-        jobs.iter().for_each(|job| stream.note_stored_keys(job));
+        for job in &jobs {
+            stream.note_stored_keys(job);
+        }
     }
     build_into(bytes, stream, jobs, inputs, write)
 }

@@ -123,7 +123,7 @@ pub fn job(plan: &Plan) -> String {
         .placement
         .topology
         .iter()
-        .map(|topology| topology.sorting_levels())
+        .map(crate::job::valid::Topology::sorting_levels)
         .filter(|levels| !levels.is_empty())
         .map(|levels| ("rank_order", array(levels.iter().map(|level| word(&level.label)))));
     // Set if Kubernetes itself must start all pods together.

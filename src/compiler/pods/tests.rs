@@ -539,8 +539,8 @@ fn measured_times_become_groups() {
         topology.is_some_and(|topology| matches!(topology.rank_order, Some(RankOrder::Measured)))
     };
     write(&files(plans().iter().find(measured).expect("a plan with measured times")), folder.path());
-    let test = concat!(env!("CARGO_MANIFEST_DIR"), "/pods/tests/distances.sh");
-    let out = Command::new("bash").arg(test).current_dir(folder.path()).output().unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/pods/tests/distances.sh");
+    let out = Command::new("bash").arg(script).current_dir(folder.path()).output().unwrap();
     let text = String::from_utf8_lossy(&out.stdout);
     assert!(out.status.success() && out.stderr.is_empty(), "{text}{}", String::from_utf8_lossy(&out.stderr));
     assert_eq!(text.lines().filter(|line| line.starts_with("ok ")).count(), 11, "{text}");

@@ -47,7 +47,7 @@ pub(crate) fn job_objects(text: &str) -> Vec<JobObject> {
 /// The specs that the objects contain, as a stream of documents. Objects of a job whose spec was left out contain none.
 pub(crate) fn stored_specs(objects: &[JobObject]) -> String {
     let specs = objects.iter().filter_map(|object| object.value["metadata"]["annotations"][SPEC].as_str());
-    specs.map(|spec| format!("---\n{spec}\n")).collect()
+    specs.flat_map(|spec| ["---\n", spec, "\n"]).collect()
 }
 
 /// Replaces the reasons for a new run by fields of the specs, if the old objects contain their spec. Fields are shorter to read than

@@ -158,7 +158,7 @@ pub fn nested(texts: &dyn Texts, entry: &Entry, steps: &[&str]) -> Option<Fix> {
     }
     let Some(indent) = indent(text, own.start) else {
         // In flow style.
-        let opened: String = sections.iter().map(|step| format!("{step}: {{")).collect();
+        let opened: String = sections.iter().flat_map(|step| [*step, ": {"]).collect();
         let written = [&opened, *last, &text[own.end..value.end], &"}".repeat(sections.len())].concat();
         return Some(Fix { span: Span { end: value.end, ..own }, text: written });
     };

@@ -202,7 +202,7 @@ impl Reader<'_, '_> {
             return false;
         }
         let problem = problem.clone();
-        let opened: String = sections.iter().map(|step| format!("{step}: {{")).collect();
+        let opened: String = sections.iter().flat_map(|step| [*step, ": {"]).collect();
         let hint = format!("write it nested: `{opened}{last}: …{}`", "}".repeat(sections.len()));
         // The deepest map of the path that the spec has.
         let (mut section, mut found) = (None, 0);

@@ -3,7 +3,7 @@
 # by an order.
 #
 # It connects to a port on which nothing listens. The kernel of the other host refuses the connection, which takes one round trip
-# and none of its processes. The shortest of 20 times hardly varies, because a busy host only makes a time longer.
+# and no process of it. The shortest of 20 times hardly varies, because a busy host only makes a time longer.
 . /etc/khorovod/scripts/job.sh
 export LC_ALL=C
 # A connection without an answer outlives this script, and must not keep the session open.
