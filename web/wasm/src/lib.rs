@@ -78,8 +78,8 @@ fn target_named(name: &str) -> Option<&'static dyn Target> {
 /// Takes the texts of the scripts of pods, which are the result of the function `scripts` of `khorovod-web-texts`. Before this
 /// call, scripts are empty in rendered objects. Returns whether the texts are those of this version.
 #[wasm_bindgen]
-pub fn load_scripts(texts: String) -> bool {
-    let Some(scripts) = Scripts::split(&texts) else { return false };
+pub fn load_scripts(texts: &str) -> bool {
+    let Some(scripts) = Scripts::split(texts) else { return false };
     SCRIPTS.set(scripts).is_ok()
 }
 

@@ -123,8 +123,9 @@ class Server:
 
     def judge(self):
         missing = {i: a.missing_since for i, a in self.agents.items() if a.missing_since}
-        # If most do not answer, the network of this agent has failed.
-        if LAUNCHER == "elastic" or 2 * len(missing) > max(2, len(self.agents)):
+        # If most end without a report, the network of this agent has failed.
+        silent = [index for index in missing if not self.agents[index].failed]
+        if LAUNCHER == "elastic" or 2 * len(silent) > max(2, len(self.agents)):
             return
         for index, since in missing.items():
             if time.time() - since > SILENT:
