@@ -1,6 +1,5 @@
-# Installs the program that lists the hosts, and resume.py in the place of horovodrun.
-install_elastic() {
-  install -m 0755 "$scripts/discover.sh" "$generated/discoverHosts.sh"
+# Installs resume.py in the place of horovodrun.
+install_resume() {
   if program=$(type -P horovodrun) && { IFS= read -r line <"$program"; } 2>/dev/null && [[ $line == '#!'*python* ]]; then
     ln -sfn "$program" "$generated/real-horovodrun" && { echo "$line" && cat "$scripts/resume.py"; } >"$generated/bin/horovodrun" && chmod 0755 "$generated/bin/horovodrun"
   fi

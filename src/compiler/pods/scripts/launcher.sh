@@ -97,7 +97,8 @@ signal_ranks() {
 # Puts hostfile, discovery script and ssh where launchers and people look for them.
 prepare() {
   { name_user && copy_keys && install_ssh; } || finish 42 "ssh could not be set up; see the line above"
-  [[ ! -e $scripts/elastic.sh ]] || install_elastic
+  [[ ! -e $scripts/discover.sh ]] || install -m 0755 "$scripts/discover.sh" "$generated/discoverHosts.sh"
+  [[ ! -e $scripts/elastic.sh ]] || install_resume
   if [[ -e $scripts/horovodrun ]] && program=$(type -P horovodrun); then
     ln -sfn "$program" "$generated/real-horovodrun" && install -m 0755 "$scripts/horovodrun" "$generated/bin/horovodrun"
   fi
