@@ -98,7 +98,9 @@ pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Ch
     let mut changes = report::against_rendered(&earlier, &report::job_objects(&rendered.text));
     let specs = Text { name: old.name.clone(), text: report::stored_specs(&earlier) };
     // If this version refuses the old spec, the differences of the objects are the reasons.
-    if let Ok(old) = plans_of(&specs, &unchanged) {
+    if changes.iter().any(|change| change.effect == report::Effect::Restarts)
+        && let Ok(old) = plans_of(&specs, &unchanged)
+    {
         report::explain_by_fields(&mut changes, &earlier, &old, &plans_of(new, inputs)?);
     }
     Ok(changes)

@@ -64,6 +64,9 @@ codes! {
     Note KEYS_IN_RELEASE = "keys-in-release";
 }
 
+/// The hint for a job whose keys should come from a Secret.
+const NAME_A_SECRET: &str = "set `spec.ssh.secretName` to the name of a Secret that `khorovod keygen` has created";
+
 /// Whether the objects of a job contain a Secret with keys that derive from the seed.
 fn needs_our_keys(spec: &Spec) -> bool {
     let has_other_keys = spec.target.ssh_keys != SshKeys::Ours || spec.ssh.secret.is_some();
@@ -340,9 +343,7 @@ impl<'a> Stream<'a> {
                 job.name,
                 "the objects of this job contain no ssh Secret, and its pods wait for one",
             );
-            self.problems.push(
-                problem.hint("set `spec.ssh.secretName` to the name of a Secret that `khorovod keygen` has created"),
-            );
+            self.problems.push(problem.hint(NAME_A_SECRET));
         }
     }
 
@@ -356,8 +357,7 @@ impl<'a> Stream<'a> {
             job.name,
             "if Helm installs this job, its release contains the private ssh keys",
         );
-        self.problems
-            .push(problem.hint("set `spec.ssh.secretName` to the name of a Secret that `khorovod keygen` has created"));
+        self.problems.push(problem.hint(NAME_A_SECRET));
     }
 
     /// Reports patches that do not fit the objects of a job.
