@@ -39,7 +39,7 @@ pub use khorovod_compiler::{
     DeriveKeys, Document, Fixed, FoundSecret, Inputs, Keys, KubeVersion, NotAKubeVersion, NotUtf8, Origin, Preview,
     Rendered, Reports, Scripts, Target, Text, UnknownTarget, changes, check, documents, expand, expectations_schema,
     files, find_secrets, fix, format, is_rendered, jobs, krm, parse_duration, preview, problem, render, render_to,
-    rendered_target, report, reports, schema, secret, seed, ssh_keys, targets, timeline, timeline_facts,
+    rendered_target, report, reports, schema, secret, seed, spec_changes, ssh_keys, targets, timeline, timeline_facts,
 };
 pub use khorovod_import as import;
 

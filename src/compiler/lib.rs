@@ -48,7 +48,7 @@ pub use api::{
 pub use job::{KubeVersion, NotAKubeVersion, expectations_schema, parse_duration, schema};
 pub use pipeline::{
     Fixed, changes, check, documents, expand, find_secrets, fix, format, is_rendered, jobs, krm, preview, render,
-    render_to, rendered_target, reports, secret, timeline_facts,
+    render_to, rendered_target, reports, secret, spec_changes, timeline_facts,
 };
 pub use pods::keys::ssh_keys;
 pub use pods::{Scripts, seed};

@@ -41,7 +41,7 @@ pub use json::{documents, jobs};
 pub use krm::krm;
 pub use no_job::{NO_JOB, RENDERED, kinds};
 pub use preview::preview;
-pub use reports::{changes, is_rendered, rendered_target, reports, timeline_facts};
+pub use reports::{changes, is_rendered, rendered_target, reports, spec_changes, timeline_facts};
 pub use secrets::find_secrets;
 
 /// Every problem code of the compiler.

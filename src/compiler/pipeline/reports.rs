@@ -74,36 +74,60 @@ pub fn timeline_facts(text: &Text, inputs: &Inputs) -> Result<Vec<Facts>, Proble
 /// assert_eq!(changes[0].job, "mnist");
 /// ```
 pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Change>, Problems> {
-    if old.text.trim().is_empty() {
-        return Ok(report::between(&[], &plans_of(new, inputs)?));
-    }
     let earlier = report::job_objects(&old.text);
-    let unchanged = Inputs { overlays: Vec::new(), sets: Vec::new(), namespace: None, ..inputs.clone() };
     if earlier.is_empty() {
-        let moved = Inputs { namespace: inputs.namespace.clone(), ..unchanged.clone() };
-        let old = plans(old, &unchanged)?.0.into_iter().zip(plans(old, &moved)?.0);
-        let old = old.map(|(named, moved)| if named.0.spec.namespace.is_some() { named } else { moved });
-        let (old, objects): (Vec<_>, Vec<_>) = old.unzip();
-        let mut changes = report::between(&old, &plans_of(new, inputs)?);
-        for change in changes.iter_mut().filter(|change| change.effect == report::Effect::Gone) {
-            let is_of = |plan: &&Plan| plan.spec.name == change.job && plan.spec.namespace == change.namespace;
-            let mut gone = old.iter().zip(&objects);
-            change.delete = gone
-                .find(|(plan, _)| is_of(plan))
-                .map(|(plan, objects)| report::delete_job(plan, &inputs.target.describe(plan), objects));
-        }
-        return Ok(changes);
+        return spec_changes(old, new, inputs);
     }
     let rendered = render(new, inputs)?;
     let mut changes = report::against_rendered(&earlier, &report::job_objects(&rendered.text));
     let specs = Text { name: old.name.clone(), text: report::stored_specs(&earlier) };
     // If this version refuses the old spec, the differences of the objects are the reasons.
     if changes.iter().any(|change| change.effect == report::Effect::Restarts)
-        && let Ok(old) = plans_of(&specs, &unchanged)
+        && let Ok(old) = plans_of(&specs, &as_applied(inputs))
     {
         report::explain_by_fields(&mut changes, &earlier, &old, &plans_of(new, inputs)?);
     }
     Ok(changes)
+}
+
+/// Like [`changes`], if `old` is a spec or empty, never rendered objects.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// # use khorovod::{Inputs, Keys, Text, report::Effect, spec_changes};
+/// # let text = "apiVersion: khorovod.dev/v1alpha1
+/// # kind: TrainingJob
+/// # metadata: {name: mnist}
+/// # spec: {image: 'a:1', command: [python, train.py], workers: {replicas: 4, gpus: 8}}
+/// # ".to_owned();
+/// let spec = Text { name: "job.yaml".into(), text };
+/// let inputs = Inputs { keys: Keys::LeftOut, ..Inputs::default() };
+/// let changes = spec_changes(&spec, &spec, &inputs).unwrap();
+/// assert_eq!(changes[0].effect, Effect::Nothing);
+/// ```
+pub fn spec_changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Change>, Problems> {
+    if old.text.trim().is_empty() {
+        return Ok(report::between(&[], &plans_of(new, inputs)?));
+    }
+    let unchanged = as_applied(inputs);
+    let moved = Inputs { namespace: inputs.namespace.clone(), ..unchanged.clone() };
+    let old = plans(old, &unchanged)?.0.into_iter().zip(plans(old, &moved)?.0);
+    let old = old.map(|(named, moved)| if named.0.spec.namespace.is_some() { named } else { moved });
+    let (old, objects): (Vec<_>, Vec<_>) = old.unzip();
+    let mut changes = report::between(&old, &plans_of(new, inputs)?);
+    for change in changes.iter_mut().filter(|change| change.effect == report::Effect::Gone) {
+        let is_of = |plan: &&Plan| plan.spec.name == change.job && plan.spec.namespace == change.namespace;
+        let mut gone = old.iter().zip(&objects);
+        change.delete = gone
+            .find(|(plan, _)| is_of(plan))
+            .map(|(plan, objects)| report::delete_job(plan, &inputs.target.describe(plan), objects));
+    }
+    Ok(changes)
+}
+
+/// The inputs for an earlier text, which is compared as it was applied.
+fn as_applied(inputs: &Inputs) -> Inputs {
+    Inputs { overlays: Vec::new(), sets: Vec::new(), namespace: None, ..inputs.clone() }
 }
 
 /// Whether a text consists of rendered objects instead of a spec. [`changes`] accepts both as the earlier version.

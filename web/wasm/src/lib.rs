@@ -166,7 +166,7 @@ pub fn render(spec: String, keys: String) -> Vec<u8> {
 /// Returns what happens to running jobs if the spec `new` replaces the spec `old`, as JSON; an empty list if either has errors.
 #[wasm_bindgen]
 pub fn changes(old: String, new: String) -> String {
-    json(&khorovod::changes(&text(old), &text(new), &inputs(Keys::Masked)).unwrap_or_default())
+    json(&khorovod::spec_changes(&text(old), &text(new), &inputs(Keys::Masked)).unwrap_or_default())
 }
 
 fn compiled<'a>(preview: &'a khorovod::Preview, offsets: &Offsets, width: u32) -> Compiled<'a> {
