@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .PHONY: help binary dist plugins web serve-web book site vscode check test test-all cluster bless bench mutants deny
 .DEFAULT_GOAL := help
-stages := format docs prose layers shell web-code lint library msrv rust blocks web-modules web-quick python runtime local-runs preflight image package output guard deny
+stages := format docs prose layers shell web-code lint library msrv rust blocks web-quick python runtime local-runs preflight image package output guard deny
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12

@@ -14,7 +14,11 @@ partly() { tests/note.sh partly "$1"; }
 
 format() { cargo fmt --all --check; }
 
-lint() { cargo clippy --locked --all-targets -- -D warnings; }
+# The crates that a stage lints or tests at once, so that each is compiled once: the command with its library, and the page's Rust.
+crates=(-p khorovod -p khorovod-compiler -p khorovod-import -p khorovod-web -p khorovod-web-import -p khorovod-web-timeline -p khorovod-web-texts -p khorovod-web-keys
+    -p khorovod-web-targets -p khorovod-web-wire)
+
+lint() { cargo clippy --locked --no-deps "${crates[@]}" --all-targets -- -D warnings; }
 
 # The library without the command line. Its code must not panic, except in an `expect` that explains why it cannot fail.
 library() {
@@ -26,12 +30,13 @@ library() {
 # The oldest Rust that Cargo.toml declares.
 msrv() { tests/msrv.py; }
 
+# Also that the page's TypeScript has the same types as its Rust.
 rust() {
     local shell
     for shell in zsh fish; do
         need "$shell" "$shell" || partly "completions: $shell is not installed"
     done
-    need shellcheck shellcheck && cargo test --locked &&
+    need shellcheck shellcheck && cargo test --locked "${crates[@]}" &&
         cargo run --locked --quiet --example render -- examples/smallest/job.yaml 2>/dev/null | grep -q '^kind: StatefulSet$' || return
     [[ -d ${KHOROVOD_CORPUS:-/nowhere} ]] ||
         partly "KHOROVOD_CORPUS does not name a folder with other people's files and with the operators' custom resources"
@@ -310,12 +315,6 @@ vscode() { need chromium chromium && make --no-print-directory web && tests/vsco
 # The preview page's TypeScript: format, lint, types and the unit tests that need no browser.
 web-code() { web/check.sh; }
 
-# The page's Rust: its WebAssembly modules, and that the page's TypeScript has the same types.
-web-modules() {
-    local packages=(-p khorovod-web -p khorovod-web-import -p khorovod-web-timeline -p khorovod-web-texts -p khorovod-web-keys -p khorovod-web-targets -p khorovod-web-wire)
-    cargo clippy --locked --no-deps "${packages[@]}" --all-targets -- -D warnings && cargo test --locked "${packages[@]}"
-}
-
 # The main cases of the preview page in Chromium, with modules that compile faster; the stage `web` has all cases.
 web-quick() {
     local binary=${CARGO_TARGET_DIR:-target}/debug/khorovod
@@ -390,7 +389,7 @@ fi
 # These stages only compile. With BESIDE=1, they run at the lowest priority beside the stages whose cases mostly wait, from `runtime` on.
 # No stage after `runtime` may build in target/debug, because cargo would wait there for a compiler of low priority, and none of these
 # stages may install a package.
-compiling=(lint library msrv web-modules package deny)
+compiling=(lint library msrv package deny)
 
 results=$(mktemp -d) || exit
 trap '[[ -z ${ahead:-} ]] || kill -- "-$ahead" 2>/dev/null; [[ -z ${beside:-} ]] || kill -- "-$beside" 2>/dev/null; rm -rf "$results"' EXIT

@@ -2,10 +2,11 @@
 """A kubectl for `khorovod status` and `khorovod stop`. WORK is the folder of the case.
 
 While a case runs, the emulated cluster answers: see pods/commands.py. After the end of a job, the variable JOB is the name of its Job, and
-POD that of the launching pod in that folder. Then it prints the objects that were applied, the state of the Jobs, and that pod.
+POD that of the launching pod in that folder. Then it prints the objects that were applied, the state of the Jobs, and that pod; with index 0, all pods.
 """
 import json
 import os
+import re
 import ssl
 import sys
 import time
@@ -29,11 +30,16 @@ def items():
     if log.exists():
         job["metadata"].setdefault("annotations", {})["khorovod.dev/status"] = log.read_text().splitlines()[-1]
     template = job["spec"]["template"]
-    labels = template["metadata"]["labels"] | ({"batch.kubernetes.io/job-completion-index": "0"} if pod == "0" else {})
-    ended = {"exitCode": int(code), "reason": "Error", "message": (work / "pods" / pod / "termination").read_text(), "startedAt": STAMP, "finishedAt": STAMP}
-    container = {"name": template["spec"]["containers"][0]["name"], "restartCount": 0, "state": {"terminated": ended}}
-    found.append({"kind": "Pod", "metadata": {"name": f"{name}-x", "namespace": "team-a", "creationTimestamp": STAMP, "labels": labels},
-                  "spec": template["spec"] | {"nodeName": "node"}, "status": {"phase": "Failed", "containerStatuses": [container]}})
+    codes = {pod: int(code)}
+    if pod == "0":
+        # Each pod of an Indexed Job has its own exit code.
+        codes |= {index: int(code) for index, code in re.findall(r"^ *[0-9.]+ ([0-9]+) ended with ([0-9]+)$", (work / "events.log").read_text(), re.M)}
+    for pod, code in codes.items():
+        labels = template["metadata"]["labels"] | ({"batch.kubernetes.io/job-completion-index": pod} if pod.isdigit() else {})
+        ended = {"exitCode": code, "reason": "Error", "message": (work / "pods" / pod / "termination").read_text(), "startedAt": STAMP, "finishedAt": STAMP}
+        container = {"name": template["spec"]["containers"][0]["name"], "restartCount": 0, "state": {"terminated": ended}}
+        found.append({"kind": "Pod", "metadata": {"name": f"{name}-{pod}", "namespace": "team-a", "creationTimestamp": STAMP, "labels": labels},
+                      "spec": template["spec"] | {"nodeName": "node"}, "status": {"phase": "Failed", "containerStatuses": [container]}})
     return found
 
 

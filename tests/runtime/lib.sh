@@ -20,8 +20,8 @@ allow() {
   disown
 }
 
-# only_in_test_all CASE...: with QUICK=1, these cases do not run: another case tests the same part of khorovod with another MPI,
-# launcher or framework.
+# only_in_test_all CASE...: with QUICK=1, these cases do not run. Another case tests the same part of khorovod with another MPI, launcher,
+# framework or shape of job, or the case needs a minute for what a unit test or another fault also reaches.
 variants=()
 only_in_test_all() { variants+=("$@"); }
 
@@ -92,10 +92,16 @@ wait_for() {
 }
 
 # until_started POD TEXT [COUNT]: waits until ranks have printed a text COUNT times. On a busy machine they may load their libraries for
-# minutes, so only the time limit of the case ends this.
+# minutes, so only the time limit of the case ends this, or the end of the job: a rank may fail before another has printed the text.
 until_started() {
   echo "$SECONDS s: waiting for '$2' of pod $1" >&2
-  until [[ -e $work/$1.log ]] && (($(grep -cF -- "$2" "$work/$1.log") >= ${3:-1})); do sleep 0.2; done
+  until [[ -e $work/$1.log ]] && (($(grep -cF -- "$2" "$work/$1.log") >= ${3:-1})); do
+    if [[ -s $work/jobs/$job-$run || -s $work/jobs/$job-$run-launcher ]]; then
+      echo "$SECONDS s: the job has ended before pod $1 has printed '$2'" >&2
+      return
+    fi
+    sleep 0.2
+  done
   echo "$SECONDS s: pod $1 has printed '$2'" >&2
 }
 

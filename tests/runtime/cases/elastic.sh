@@ -12,6 +12,7 @@ discover() {
 }
 
 # A Horovod that calls the discovery script, and does not apply its own time limit.
+only_in_test_all elastic_too_few_for_good
 case_elastic_too_few_for_good() {
   image prepare 'printf "#!/bin/bash\nwhile /horovod/generated/discoverHosts.sh; do sleep 1; done\n" >usr/local/bin/horovodrun; chmod +x usr/local/bin/horovodrun'
   train true 'workers: {replicas: 2, elastic: {minReplicas: 2, maxReplicas: 2, timeout: 1s}}' 'launcher: horovodrun' 'lifecycle: {retries: 0}'
@@ -58,6 +59,7 @@ case_elastic_replaces_lost_workers() {
 
 # A worker and the launcher are lost at the same time: the next launcher does not wait for that worker.
 takes_a_minute elastic_replaces_a_worker_lost_with_the_launcher
+only_in_test_all elastic_replaces_a_worker_lost_with_the_launcher
 case_elastic_replaces_a_worker_lost_with_the_launcher() {
   finds_worker 2
   elastic 2 || return
@@ -125,6 +127,7 @@ continues() {
 # A rank fails, and its host may return before Horovod has enough workers without it.
 prepare_elastic_continues_after_a_rank_failed() { make_horovod; }
 takes_a_minute elastic_continues_after_a_rank_failed
+only_in_test_all elastic_continues_after_a_rank_failed
 case_elastic_continues_after_a_rank_failed() {
   counts || return
   inside_pod worker-1 pkill -KILL -f -n '^python3 /programs/elastic.py'
@@ -142,6 +145,7 @@ case_elastic_continues_after_a_worker_was_killed() {
 # The node of a worker fails without closing its connections. Gloo notices that after 30 seconds.
 prepare_elastic_continues_after_a_silent_loss() { make_horovod; }
 takes_a_minute elastic_continues_after_a_silent_loss
+only_in_test_all elastic_continues_after_a_silent_loss
 case_elastic_continues_after_a_silent_loss() {
   counts || return
   cut_network worker-1
@@ -152,6 +156,7 @@ case_elastic_continues_after_a_silent_loss() {
 # back, the worker joins again.
 prepare_elastic_continues_without_the_api() { make_horovod; }
 takes_a_minute elastic_continues_without_the_api
+only_in_test_all elastic_continues_without_the_api
 case_elastic_continues_without_the_api() {
   use_horovod
   from_example elastic --set 'spec.command=[python3, /programs/elastic.py]' --set 'spec.env.STEPS="100000"' \
@@ -183,6 +188,7 @@ continue_with() {
 
 # Horovod has lost a worker and its ranks, and does not exit: another attempt starts, which costs no retry.
 takes_a_minute elastic_without_ranks
+only_in_test_all elastic_without_ranks
 case_elastic_without_ranks() {
   image prepare "install -m 0755 $work/horovodrun usr/local/bin/horovodrun"
   cat >"$work/horovodrun" <<'END'
@@ -207,6 +213,7 @@ END
 
 # Workers that a person removes are not replaced, nor are those that are about to start.
 takes_a_minute elastic_keeps_a_smaller_scale
+only_in_test_all elastic_keeps_a_smaller_scale
 case_elastic_keeps_a_smaller_scale() {
   finds_worker 9
   train true 'workers: {replicas: 3, elastic: {minReplicas: 1, maxReplicas: 3}}' 'launcher: horovodrun'

@@ -63,6 +63,7 @@ yaml.safe_dump_all(objects, sys.stdout)' >"$work/objects.yaml"
 
 # The agents: only the first one posts.
 takes_a_minute events_of_torchrun
+only_in_test_all events_of_torchrun
 case_events_of_torchrun() {
   agents '' 'observability: {events: true}' || return 0
   wait_for posted AttemptStarted

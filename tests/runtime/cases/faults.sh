@@ -180,6 +180,7 @@ case_replaces_a_lost_worker() {
 # The node of a worker does not answer for a while, and its worker is replaced meanwhile. When the node is back, the ranks that it
 # still runs end, the training continues, and the end of the run also ends this worker.
 takes_a_minute lost_worker_comes_back
+only_in_test_all lost_worker_comes_back
 case_lost_worker_comes_back() {
   local tries
   train "$endless" 'lifecycle: {retries: 1}'
@@ -204,6 +205,7 @@ case_lost_worker_comes_back() {
 
 # The nodes of two workers fail one after the other, and both stay away: the first one does not delay the replacement of the second.
 takes_a_minute replaces_a_second_lost_worker
+only_in_test_all replaces_a_second_lost_worker
 case_replaces_a_second_lost_worker() {
   local number since first
   train 'echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 5}'
@@ -223,6 +225,7 @@ case_replaces_a_second_lost_worker() {
 
 # A worker and the only spare, which started after the training, are lost: one more worker starts.
 takes_a_minute replaces_a_worker_lost_with_the_spare
+only_in_test_all replaces_a_worker_lost_with_the_spare
 case_replaces_a_worker_lost_with_the_spare() {
   image prepare '[[ $POD != worker-2 ]] || sleep 5'
   train 'if [[ $HOSTNAME == *-worker-3 ]]; then echo "in its place"; fi; [[ ! -e /tmp/up ]] || exit 0; touch /tmp/up; echo up $OMPI_COMM_WORLD_RANK; [[ $HOSTNAME == *-worker-3 ]] || sleep 300' \
@@ -492,6 +495,7 @@ loses_a_daemon() {
 # The number of workers is reduced during the run, by a person or a quota: the launcher logs what it waits for, and how long.
 prepare_elastic_shrinks_below_min() { make_horovod; }
 takes_a_minute elastic_shrinks_below_min
+only_in_test_all elastic_shrinks_below_min
 case_elastic_shrinks_below_min() {
   use_horovod
   from_example elastic --set 'spec.command=[python3, /programs/elastic.py]' --set 'spec.env.STEPS="1000"' \

@@ -103,14 +103,17 @@ case_jax_loses_a_worker() { loses_a_worker jax; }
 
 takes_a_minute jax_notices_a_silent_worker
 prepare_jax_notices_a_silent_worker() { make_framework jax; }
+only_in_test_all jax_notices_a_silent_worker
 case_jax_notices_a_silent_worker() { goes_silent jax 1; }
 
 takes_a_minute jax_notices_a_silent_first_worker
 prepare_jax_notices_a_silent_first_worker() { make_framework jax; }
+only_in_test_all jax_notices_a_silent_first_worker
 case_jax_notices_a_silent_first_worker() { goes_silent jax 0; }
 
 takes_a_minute jax_retries
 prepare_jax_retries() { make_framework jax; }
+only_in_test_all jax_retries
 case_jax_retries() { fails_once jax; }
 
 # JAX handles SIGTERM: all processes reach the same step.
@@ -174,6 +177,7 @@ case_tensorflow_retries() { fails_once tensorflow; }
 # Keras 3 does not train with this strategy; tf_keras does.
 takes_a_minute tensorflow_keras
 prepare_tensorflow_keras() { make_framework tensorflow; }
+only_in_test_all tensorflow_keras
 case_tensorflow_keras() {
   with_framework tensorflow 'env: {KERAS: tf_keras}' || return 0
   until_started 0 "loaded 1" && until_started 1 "loaded 3"

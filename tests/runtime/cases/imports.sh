@@ -93,6 +93,7 @@ case_import_elastic_horovod() {
 
 # FfDL: its manifest with a folder of code, a bucket for data and one for results.
 prepare_import_ffdl() { make_horovod; versitygw >/dev/null; }
+only_in_test_all import_ffdl
 case_import_ffdl() {
   local key secret region result
   use_horovod
@@ -125,6 +126,7 @@ EOP
 }
 
 # Slurm: a plain srun whose ranks connect to MASTER_ADDR. Pods have no srun.
+only_in_test_all import_slurm_torch
 case_import_slurm_torch() {
   local rank
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }

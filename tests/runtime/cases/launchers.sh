@@ -239,6 +239,7 @@ case_horovodrun_elastic() {
 
 # The training of the example: a rank is killed, and the next attempt continues from the checkpoint.
 prepare_training_goes_on() { make_horovod; }
+only_in_test_all training_goes_on
 case_training_goes_on() {
   local losses
   use_horovod

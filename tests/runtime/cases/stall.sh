@@ -31,6 +31,7 @@ case_stall_names_the_rank() {
 
 # A rank is stopped by a signal, in the pod that also launches.
 takes_a_minute stall_of_a_stopped_rank
+only_in_test_all stall_of_a_stopped_rank
 case_stall_of_a_stopped_rank() {
   stalling 'PRINT: "1", STEPS: "60"' 'lifecycle: {stall: {timeout: 15s}}' 'workers: {replicas: 2, slotsPerWorker: 2}' 'launcher: {kind: mpirun, runsIn: firstWorker}'
   wait_for 0 ">:step 3" || return
@@ -70,6 +71,7 @@ case_stall_by_file() {
 
 # A file changes on a host, and there is no output.
 takes_a_minute stall_not_with_a_file
+only_in_test_all stall_not_with_a_file
 case_stall_not_with_a_file() {
   stalling 'TICK: /tmp/progress, STEPS: "120"' 'lifecycle: {stall: {timeout: 20s, file: /tmp/progress}}'
   expect 0 "up 3" "trained"
@@ -79,6 +81,7 @@ case_stall_not_with_a_file() {
 
 # Output does not count if the spec names a metric, which one process per host serves until step 25.
 takes_a_minute stall_by_metric
+only_in_test_all stall_by_metric
 case_stall_by_metric() {
   image prepare 'cat >usr/local/lib/metrics.py <<"END"
 import http.server, threading, time
@@ -243,6 +246,7 @@ END'
 
 # As above, but no rank waits in a collective whose end it would notice, and the ranks of index 1 end slowly.
 takes_a_minute stall_that_no_rank_notices
+only_in_test_all stall_that_no_rank_notices
 case_stall_that_no_rank_notices() {
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
   train 'exec >&2; if [[ -e /out/hung-$RANK ]]; then echo again $RANK; sleep 20; exit; fi
@@ -306,6 +310,7 @@ case_stall_under_horovodrun() {
 
 prepare_stall_of_an_elastic_job() { make_horovod; }
 takes_a_minute stall_of_an_elastic_job
+only_in_test_all stall_of_an_elastic_job
 case_stall_of_an_elastic_job() {
   use_horovod
   hang elastic --set 'spec.command=[python3, /usr/local/lib/hang.py, horovod]' --set 'spec.workers.elastic={minReplicas: 1, maxReplicas: 3, cooldown: {min: 2s, max: 10s}}'

@@ -90,6 +90,7 @@ case_status_needs_access() {
 }
 
 takes_a_minute status_of_torchrun
+only_in_test_all status_of_torchrun
 case_status_of_torchrun() {
   agents || return 0
   wait_for status '"phase":"training"'
@@ -128,6 +129,7 @@ case_progress_by_pattern() {
 
 # A file on the host of rank 0, which is read at the start and every 30 s.
 takes_a_minute progress_by_file
+only_in_test_all progress_by_file
 case_progress_by_file() {
   train '[[ $OMPI_COMM_WORLD_RANK != 0 ]] || for ((n = 1; n <= 45; n++)); do echo "{\"epoch\": $n, \"epochs\": 45}" >/tmp/progress; sleep 1; done' \
     'observability: {progress: {file: /tmp/progress}}'
@@ -160,6 +162,7 @@ case_continues_with_progress() {
 
 # The step in a file. Before the first step nothing is counted.
 takes_a_minute ends_without_progress_in_a_file
+only_in_test_all ends_without_progress_in_a_file
 case_ends_without_progress_in_a_file() {
   train '[[ $OMPI_COMM_WORLD_RANK == 0 ]] || exec sleep 300; n=$(($(cat /tmp/n 2>/dev/null || echo 0) + 1)); echo "$n" >/tmp/n; ((n > 2)) || exit 3; echo "{\"epoch\": 2}" >/tmp/progress; sleep 40; exit 3' \
     'lifecycle: {retries: 9, retriesWithoutProgress: 1}' 'observability: {progress: {file: /tmp/progress}}'

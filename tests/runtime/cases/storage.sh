@@ -267,6 +267,7 @@ case_s3_evicted_launcher_with_ranks() {
 }
 
 # The same with torchrun, whose pods decide for themselves.
+only_in_test_all s3_torchrun
 case_s3_torchrun() {
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
   uploads || return
@@ -428,6 +429,7 @@ case_download() {
 }
 
 # The pods are an Indexed Job, and one of them is killed while it passes on the data.
+only_in_test_all download_torchrun
 case_download_torchrun() {
   local sum
   serve_files rate=2000000
@@ -497,6 +499,7 @@ case_s3_passed_on() {
 }
 
 # Agents have no ssh, but the key of the run. A pod is killed while it passes on the data.
+only_in_test_all s3_passed_on_torchrun
 case_s3_passed_on_torchrun() {
   local sum
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }

@@ -48,6 +48,7 @@ again() {
 
 # DNS and the API server do not answer for OUTAGE seconds, as in the case outlasts_outages.
 takes_a_minute torchrun_outlasts_outages
+only_in_test_all torchrun_outlasts_outages
 case_torchrun_outlasts_outages() {
   local pod
   allow $((${OUTAGE:-40} + 300))
@@ -71,6 +72,7 @@ case_torchrun_loses_an_agent() {
 }
 
 takes_a_minute torchrun_loses_the_first_agent
+only_in_test_all torchrun_loses_the_first_agent
 case_torchrun_loses_the_first_agent() {
   agents || return 0
   kill_pod 0
@@ -83,6 +85,7 @@ case_torchrun_loses_the_first_agent() {
 # The node of an elastic job's first agent fails, which closes no connection. The others join again once another pod replaces it, which
 # takes Kubernetes 80 seconds.
 takes_a_minute torchrun_elastic_notices_a_silent_first_agent
+only_in_test_all torchrun_elastic_notices_a_silent_first_agent
 case_torchrun_elastic_notices_a_silent_first_agent() {
   local since
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
@@ -128,6 +131,7 @@ case_torchrun_retries() {
 # The loss of a worker costs no retry after a minute, but ranks that fail cost one, also on another pod than that with index 0. In the place
 # of torchrun, a script starts the ranks, ends them if one fails, and starts them again at most once.
 takes_a_minute torchrun_counts_failures
+only_in_test_all torchrun_counts_failures
 case_torchrun_counts_failures() {
   # shellcheck disable=SC2016 # for the script
   image prepare 'cat >usr/local/bin/torchrun <<"END"

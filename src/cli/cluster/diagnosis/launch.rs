@@ -13,6 +13,8 @@ use crate::cli::cluster::objects::{
 
 /// If there was no progress for this many seconds, the sentence of a training mentions it.
 pub const LONG_WITHOUT_PROGRESS: i64 = 600;
+/// The exit codes of a pod that end its Job: a failure, another current run, and the deadline.
+const FINAL_CODES: [i32; 3] = [42, 43, 44];
 const STATUS: &str = "khorovod.dev/status";
 const REPLICAS: &str = "khorovod.dev/replicas";
 
@@ -180,12 +182,23 @@ impl<'a> Launch<'a> {
         names.iter().find_map(|name| condition(conditions, name))
     }
 
-    /// The pod whose log explains the state. If the launcher has started, this is the launcher. Otherwise it is a
-    /// worker that has failed.
+    /// The pod that decided how the run ended: the launcher, or in an Indexed Job the first pod with a final exit code. If that pod
+    /// has not the index 0, Kubernetes has ended the pod with index 0, which then only reports a SIGTERM.
+    pub fn deciding_pod(&self) -> Option<&'a Pod> {
+        let decided = |pod: &&Pod| pod.terminated().is_some_and(|end| FINAL_CODES.contains(&end.exit_code));
+        if !self.is_indexed || self.launcher.as_ref().is_some_and(decided) {
+            return self.launcher;
+        }
+        let ended = self.pods.iter().copied().filter(decided);
+        ended.min_by_key(|pod| pod.terminated().and_then(|end| end.finished_at)).or(self.launcher)
+    }
+
+    /// The pod whose log explains the state. If the run has ended or the launcher has started, this is the pod that decides.
+    /// Otherwise it is a worker that has failed.
     pub fn explaining_pod(&self) -> Option<&'a Pod> {
         let has_failed = |pod: &&Pod| pod.container().is_some_and(|status| status.last_state.terminated.is_some());
-        let launcher = self.launcher.filter(|pod| pod.has_started());
-        launcher.or_else(|| self.workers().find(has_failed)).or(self.launcher)
+        let deciding = self.deciding_pod().filter(|pod| pod.has_started());
+        deciding.or_else(|| self.workers().find(has_failed)).or(self.launcher)
     }
 }
 

@@ -218,7 +218,7 @@ fn ended(state: &mut State, launch: &Launch<'_>, is_complete: bool) -> Found {
         status.and_then(|status| status.completion_time).or_else(|| end.and_then(|end| end.last_transition_time));
     state.waits_for.clear();
     state.progress = state.progress.take().filter(|_| is_complete);
-    let pod = launch.launcher.and_then(|pod| Some((pod, pod.terminated()?)));
+    let pod = launch.deciding_pod().and_then(|pod| Some((pod, pod.terminated()?)));
     state.exit_code = pod.map(|(_, end)| end.exit_code);
     let released = released(state, launch);
     if is_complete {

@@ -514,6 +514,17 @@ fn after_its_end() {
             "ended: Job has reached the specified backoff limit; GPUs are released",
         ),
         (
+            "a pod that does not start the ranks has ended the Job",
+            vec![
+                current("abc"),
+                indexed(failed()),
+                exited(index(0), 143, "received SIGTERM"),
+                exited(index(1), 42, "the ranks do not match the spec; see a rank's line above"),
+            ],
+            Phase::Failed,
+            "failed (exit code 42): the ranks do not match the spec; see a rank's line above; GPUs are released",
+        ),
+        (
             "its Job is deleted",
             vec![current("abc"), set(2)],
             Phase::Stopped,
