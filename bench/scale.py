@@ -112,8 +112,8 @@ def main(workers):
     phases, last = [], [time.time(), *counts(world.cluster)]
 
     def end(phase, moment=None):
-        """Ends a phase at a moment, by default now."""
-        now = [moment or time.time(), *counts(world.cluster)]
+        """Ends a phase at a moment, by default now. The launcher may see the last worker before this program does."""
+        now = [max(moment or time.time(), last[0]), *counts(world.cluster)]
         phases.append((phase, *(new - old for new, old in zip(now, last))))
         last[:] = now
         log(f"{phases[-1][1]:.0f} s {phase}")

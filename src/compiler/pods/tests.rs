@@ -429,6 +429,56 @@ fn a_watcher_that_ends_early_prints_nothing() {
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
 }
 
+/// A job of eight workers that has not trained yet. Five answer, one has an address but does not answer, and two have no address, because
+/// no node has room for them: only the sixth is lost, and only after it has had its address for two minutes.
+#[test]
+fn a_worker_that_waits_for_a_node_is_not_replaced() {
+    let all: BTreeMap<_, _> = scripts().into_iter().collect();
+    let functions = [&all["api.sh"], &all["scale.sh"]];
+    let functions: Vec<&str> = functions.iter().flat_map(|text| text.split("\n}\n")).collect();
+    let wanted = ["find_no_address()", "wanted()", "replace_lost()"];
+    let functions: Vec<String> = wanted
+        .iter()
+        .map(|name| {
+            let found = functions.iter().find_map(|text| Some(&text[text.find(&format!("\n{name} {{"))? + 1..]));
+            let found = found.unwrap_or_else(|| panic!("{name}"));
+            if found.starts_with("wanted") { found.lines().next().unwrap().to_owned() } else { format!("{found}\n}}") }
+        })
+        .collect();
+    let rounds = |list: &str| {
+        let script = format!(
+            r#"{}
+declare -A nodes=() addressed=() listed=() no_address=() team_of=() verdicts=()
+call() {{ {list}; }}
+is_unfit() {{ false; }}
+scale() {{ echo "scale to $2"; }}
+log_replaced() {{ echo "$1 is lost"; }}
+has_endpoints=yes has_list='' namespace=n service=s attempts='' is_successor='' max_workers='' unscaled=''
+team_names=(w) team_replicas=(8) team_spares=(0) team_added=() needed=8 up=5
+hosts=() missing=(w-5.s w-6.s w-7.s)
+for host in w-{{0..7}}.s; do hosts+=("$host") team_of[$host]=0; done
+candidates=("${{hosts[@]}}")
+for waited in 10 60 119 121 130 131 200; do
+  SECONDS=$waited free=(3)
+  find_no_address
+  replace_lost "$waited"
+done"#,
+            functions.join("\n")
+        );
+        let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let list = r#"status=200; answer='{"subsets":[{"addresses":[{"ip":"10.0.0.5","hostname":"w-5"}]}]}'"#;
+    assert_eq!(rounds(list), ("w-5.s is lost\nscale to 9\n".to_owned(), String::new()));
+    // The API server does not answer.
+    assert_eq!(rounds("status=000; answer=''"), (String::new(), String::new()));
+    // The list of addresses is too long.
+    assert_eq!(rounds("status=200; answer='over-capacity'"), (String::new(), String::new()));
+    // Two workers have answered before; the API server lists only the address of one.
+    let list = r#"nodes[w-5.s]=a nodes[w-6.s]=b status=200; answer='{"subsets":[{"addresses":[{"ip":"10.0.0.5","hostname":"w-5"}]}]}'"#;
+    assert_eq!(rounds(list).0, "w-5.s is lost\nscale to 9\n");
+}
+
 /// SIGTERM arrives while bash begins to read a `$(`.
 #[test]
 fn a_trap_that_ends_a_script_runs_at_any_time() {

@@ -96,10 +96,12 @@ end_job() {
 }
 
 # Fills `no_address` with the hosts of `missing` that have no address yet, and `listed` with the addresses of the others. The API server
-# has the current addresses. DNS servers cache answers for half a minute, also the answer that a host has no address.
+# has the current addresses. DNS servers cache answers for half a minute, also the answer that a host has no address. `has_list`
+# is empty if the API server has not listed them.
+has_list=''
 find_no_address() {
   local words index host ip=''
-  listed=()
+  listed=() has_list=''
   [[ ${has_endpoints:-yes} == yes ]] || return 0
   call GET "/api/v1/namespaces/$namespace/endpoints/$service"
   # Endpoints list at most 1,000 addresses. They do not exist before the first pod has an address.
@@ -110,6 +112,7 @@ find_no_address() {
   esac
   [[ $answer != *over-capacity* ]] || has_endpoints=no
   [[ ${has_endpoints:-yes} == yes ]] || return 0
+  has_list=yes
   # The API server prints `ip` before `hostname`.
   IFS='"' read -r -d '' -a words <<<"$answer"
   for index in "${!words[@]}"; do

@@ -100,11 +100,12 @@ domain=$(
 
 # find_missing HOST...: fills `missing` with the hosts that do not answer, and for the others `answers` with their MPI,
 # `addresses`, `nodes`, `domains`, `instances` (which change if the pod or its container starts again) and `leaving`. With `by_address`
-# it uses known addresses instead of names. It also uses the addresses in `listed`, and does not probe hosts in `no_address`. `in_turn`
-# is for calls in which all hosts should answer as before: it first finds those that may not, the `unsure` ones, which takes a tenth of the
-# processor time. One process probes 128 hosts. If one of them gives another answer, these and all later ones are unsure.
+# it uses known addresses instead of names. It also uses the addresses in `listed`, and does not probe hosts in `no_address`, unless
+# `by_name` is set. `in_turn` is for calls in which all hosts should answer as before: it first finds those that may not, the `unsure` ones,
+# which takes a tenth of the processor time. One process probes 128 hosts. If one of them gives another answer, these and all later ones are
+# unsure.
 declare -A answers=() greetings=() addresses=() nodes=() domains=() instances=() leaving=() no_address=() listed=()
-by_address='' in_turn='' unsure=()
+by_address='' by_name='' in_turn='' unsure=()
 find_missing() {
   local host address from=0 asked=() probes=()
   unsure=() missing=()
@@ -123,10 +124,10 @@ find_missing() {
   for host in "${unsure[@]}"; do unset "answers[$host]" "greetings[$host]" "leaving[$host]"; done
   read_answers < <(
     for host in "${unsure[@]}"; do
-      [[ -z ${no_address[$host]:-} ]] || continue
+      [[ -z ${no_address[$host]:-} || -n $by_name ]] || continue
       if [[ -n $by_address && -n ${addresses[$host]:-} ]]; then
         echo "$host=${addresses[$host]}"
-      elif [[ -n ${listed[$host]:-} ]]; then
+      elif [[ -n ${listed[$host]:-} && -z $by_name ]]; then
         # The list may also have the address of the dead pod that this one replaces.
         for address in ${listed[$host]}; do echo "$host=$address"; done
       else

@@ -43,25 +43,33 @@ scale_up() {
   done
 }
 
-# replace_lost WAITED: starts one more worker for each host that has failed its health check, or has answered before, has an address
-# and does not answer. Its node may never come back, and Kubernetes does not replace a pod of a StatefulSet while its node does not
-# answer. Called by wait_workers, and changes its `free`.
+# replace_lost WAITED: starts one more worker for each host that has failed its health check, or has an address for 15 seconds and does not
+# answer. Its node may never come back, and Kubernetes does not replace a pod of a StatefulSet while its node does not answer. A worker
+# that never answered may still prepare its volumes, so it is lost after two minutes, and only if most workers answer. Called by
+# wait_workers, and changes its `free`.
+#
+# `addressed` has the addresses of each worker behind the time since which it has them. If the API server lists none, a worker that has
+# answered before counts as one with an address.
 unscaled=''
+declare -A addressed=()
 replace_lost() {
-  local host team index changed=''
+  local host team index address wait never='' changed=''
   local -A stuck=()
-  # Also in a job that never trained, if a few of its workers do not answer for long.
-  if [[ -z $all_lost ]] && { [[ -n $is_successor ]] || (($1 >= 120 && 2 * up >= needed)); }; then
-    all_lost=yes
-    for host in "${missing[@]}"; do nodes["$host"]=${nodes[$host]:--}; done
-  fi
+  ((2 * up < needed)) || never=120
+  # An earlier launcher may have heard from it.
+  [[ -z $is_successor ]] || never=15
   for host in "${missing[@]}"; do
-    if is_unfit "$host" || { (($1 >= 15)) && [[ -n ${nodes[$host]:-} && -z ${no_address[$host]:-} ]]; }; then
+    address=${listed[$host]:-}
+    [[ -n $has_list ]] || address=${nodes[$host]:-}
+    [[ ${addressed[$host]:-} == *" $address" ]] || addressed[$host]="$SECONDS $address"
+    wait=${nodes[$host]:+15}
+    wait=${wait:-$never}
+    if is_unfit "$host" || { [[ -n $wait && -n $address ]] && ((SECONDS - ${addressed[$host]%% *} >= wait)); }; then
       stuck[$host]=1
     else
       # It is about to answer, unless it is a spare that had time to start during an attempt: its node may also have failed.
       team=${team_of[$host]} index=${host%%.*}
-      if (($1 >= 30 && attempts && ${index##*-} < team_replicas[team] + team_spares[team])) && [[ -z ${no_address[$host]:-} ]]; then continue; fi
+      if (($1 >= 30 && attempts && ${index##*-} < team_replicas[team] + team_spares[team])) && [[ -n $address ]]; then continue; fi
       ((free[team]--))
     fi
   done

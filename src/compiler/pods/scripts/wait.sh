@@ -2,19 +2,21 @@
 # workers.elastic.minReplicas.
 wait_workers() {
   local allowed since=$1 told=-10 absent=${#candidates[@]} needed=${min_workers:-${#hosts[@]}} up=0
-  local round=0 probe_timeout asked=$SECONDS waited tenths turn by_address=yes all_lost='' free=()
+  local round=0 probe_timeout asked=$SECONDS waited tenths turn by_address=yes by_name='' free=()
   local text queue='' quick=$((${#candidates[@]} < 8 ? 2 : 5 + ${#candidates[@]} / 8))
   local all="$needed workers"
   [[ -z $min_workers ]] || { all="at least $needed workers" && list_all; }
   allowed=$(limit wait-timeout 1800)
-  missing=("${candidates[@]}")
+  missing=("${candidates[@]}") addressed=()
   # The timeout is short, because TCP repeats a lost SYN only after a second. Every fifth round has a longer one for slow workers.
   while
     probe_timeout=3
     ((++round % 5 == 0 || quick > 30)) || probe_timeout=$((quick / 10)).$((quick % 10))
     no_address=() listed=()
+    [[ -z $own_job ]] || find_no_address
     # Once a minute all missing workers are probed, whether or not the API server lists their addresses.
-    if [[ -n $own_job ]] && ((SECONDS - asked < 60)); then find_no_address; else asked=$SECONDS; fi
+    by_name=''
+    ((SECONDS - asked < 60)) || by_name=yes asked=$SECONDS
     # The first round uses the addresses of the last attempt, which need no DNS.
     find_missing "${missing[@]}"
     by_address=''
