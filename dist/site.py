@@ -75,7 +75,8 @@ class Release:
     def unpack(self, folder):
         """Unpacks the book into a folder of the site."""
         with tarfile.open(self.book) as packed:
-            packed.extractall(folder, filter="data")
+            # Python 3.11.2 of Debian 12 has no filters. The packages are those of this project.
+            packed.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
 
     def files(self):
         return sorted(path for path in self.folder.iterdir() if path.is_file())

@@ -212,6 +212,14 @@ test("commands name the rendered objects and are copied as displayed", async () 
   await page.getByRole("button", { name: "Copy objects" }).click();
   await page.getByText("The objects are copied.").waitFor();
   same(await page.evaluate(() => navigator.clipboard.readText()), objects, "the clipboard");
+  // The message is about objects that the view no longer has.
+  await after(page, () => page.selectOption("#examples", "elastic"));
+  same(await page.getByText("The objects are copied.").count(), 0, "the message");
+  await after(page, () => page.selectOption("#target", "slurm"));
+  await after(page, () => page.selectOption("#examples", "smallest"));
+  const script = (await download(page, "Download script")).bytes.toString();
+  check(script.startsWith("#!/bin/bash\n#SBATCH"), script.slice(0, 200));
+  check((await page.locator(".line pre").allInnerTexts())[0] === "sbatch mnist.sh", "the command for the script");
   await server.close();
 });
 

@@ -177,7 +177,7 @@ test("the page is small", async () => {
   keep("brotli, bytes", sizes);
   check(sizes.wasm <= 400_000, `the module is ${sizes.wasm} bytes`);
   check(sizes.texts <= 72_000, `the texts are ${sizes.texts} bytes`);
-  check(sizes.js <= 160_000, `the JavaScript is ${sizes.js} bytes`);
+  check(sizes.js <= 162_000, `the JavaScript is ${sizes.js} bytes`);
   check(sizes.asked <= 20_000, `the JavaScript that is loaded when it is asked for is ${sizes.asked} bytes`);
   return JSON.stringify(sizes);
 });

@@ -8,6 +8,8 @@ import { encodeSpec } from "./packed";
 import { pngOf } from "./png";
 import type { Report, Secrets } from "./wire/types";
 
+/** The target whose output is a batch script. */
+const SLURM = "slurm";
 /** The page on installation. */
 const INSTALL = "docs/install.html";
 /** Downloads are kept in memory this long, in ms: the browser reads them after the click. */
@@ -44,6 +46,9 @@ export class Apply {
     const drawn = JSON.stringify([names, secrets.map((secret) => secret.name), this.seed !== undefined, target]);
     if (drawn === this.drawn) return;
     this.drawn = drawn;
+    // The last message was about other objects.
+    this.report("");
+    const isScript = target === SLURM;
     const first = jobs[0];
     const name = fileName(jobs);
     this.parent.replaceChildren(
@@ -51,9 +56,16 @@ export class Apply {
       h(
         "div",
         { class: "buttons" },
-        this.button("Download objects", () => this.downloadObjects(`${name}.objects.yaml`)),
-        this.button("Download zip, one file per object", () => this.downloadZip(`${name}.zip`)),
-        this.button("Copy objects", () => this.copyObjects()),
+        ...(isScript
+          ? [
+              this.button("Download script", () => this.downloadObjects(`${name}.sh`)),
+              this.button("Copy script", () => this.copyObjects("The script is copied.")),
+            ]
+          : [
+              this.button("Download objects", () => this.downloadObjects(`${name}.objects.yaml`)),
+              this.button("Download zip, one file per object", () => this.downloadZip(`${name}.zip`)),
+              this.button("Copy objects", () => this.copyObjects("The objects are copied.")),
+            ]),
         this.button("Download spec", () => this.download("job.yaml", this.context.spec())),
       ),
       this.message,
@@ -97,10 +109,12 @@ export class Apply {
     const scope = namespace === undefined ? "" : ` -n ${namespace}`;
     const target = this.context.target();
     const options = `${target === PLAIN ? "" : ` --target ${target}`}${hasSecret ? " --no-keys" : ""}`;
-    if (target === "slurm") {
+    if (target === SLURM) {
       return [
         h("h2", {}, "Run"),
-        h("p", {}, "On a machine with Slurm's commands:"),
+        h("p", {}, "On a machine with Slurm's commands, from the download:"),
+        this.command(`sbatch ${name}.sh`),
+        h("p", {}, "Or from the spec:"),
         this.command(`khorovod render job.yaml${options} > ${name}.sh && sbatch ${name}.sh`),
         this.command(commands.follow),
         h("h3", {}, "Stop the job"),
@@ -114,9 +128,10 @@ export class Apply {
       ...lines.map((command) => this.command(command)),
     ];
     const cluster = "These commands use the cluster that `kubectl` is set to. Nothing has to be installed there.";
+    const place = "The spec names no namespace, so the job works only in `default`. For another one, set `metadata.namespace`.";
     return [
       h("h2", {}, "Run"),
-      h("p", {}, ...markup(cluster)),
+      h("p", {}, ...markup(target === PLAIN && !scope ? `${cluster} ${place}` : cluster)),
       ...section("From the download", `kubectl apply${scope} -f ${name}.objects.yaml`),
       ...section("From the spec, with the command", `khorovod render job.yaml${options} | kubectl apply${scope} -f -`),
       ...section("Follow the log", commands.follow),
@@ -221,9 +236,9 @@ export class Apply {
     return files;
   }
 
-  private async copyObjects() {
+  private async copyObjects(done: string) {
     const { rendered } = await this.render();
-    await this.copy(decode(rendered), "The objects are copied.");
+    await this.copy(decode(rendered), done);
   }
 
   private async downloadObjects(name: string) {

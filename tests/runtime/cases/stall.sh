@@ -50,9 +50,19 @@ case_stall_names_slow_ranks() {
   released
 }
 
-# Only a report: the training continues after it, and a second stall is reported again.
+# Only a report: the training continues after it, and a second stall is reported again. The program that prints native stacks stops the
+# process and is too slow, as gdb on a busy node.
 takes_a_minute stall_report
 case_stall_report() {
+  image prepare 'cat >usr/local/bin/eu-stack <<"END"
+#!/usr/bin/python3
+import ctypes, sys, time
+
+PTRACE_ATTACH = 16
+ctypes.CDLL(None).ptrace(PTRACE_ATTACH, int(sys.argv[2]), None, None)
+time.sleep(60)
+END
+    chmod +x usr/local/bin/eu-stack'
   stalling 'HANG: "1", HANG_SECONDS: "40", PRINT: "1", STEPS: "40"' 'lifecycle: {stall: {timeout: 15s, action: report}}'
   expect 0 "  rank 1 $(at read_batch time.sleep) on $job-$run-worker-0" "step 40" "trained"
   [[ $(grep -c "asking all hosts" "$work/launcher.log") == 1 ]] || fail "it did not report once"

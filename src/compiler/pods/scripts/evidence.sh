@@ -155,7 +155,11 @@ describe_rank() {
   T | t) place="stopped by a signal (state $state)" ;;
   D) place="waiting in ${wchan:-the kernel}$(waits_for "$1") (state D)" ;;
   Z) place="has exited (state Z)" ;;
-  *) native=$(native_stacks "$1") ;;
+  *)
+    native=$(native_stacks "$1")
+    # A debugger that runs out of time leaves the process stopped.
+    kill -CONT "$1"
+    ;;
   esac
   if [[ -n $place ]]; then
     :
