@@ -207,7 +207,11 @@ fn without_a_stall_a_hang_does_not_end() {
     let hang = timeline("workers: {replicas: 4, gpus: 8}", Scenario::Hang);
     let last = hang.phases.last().unwrap();
     assert_eq!((last.seconds, last.source, last.held, hang.again), (None, Source::Person, 32, None));
-    assert!(hang.notes[0].contains("lifecycle: {stall: ") && hang.notes[0].ends_with("starts again."), "{:?}", hang.notes);
+    assert!(
+        hang.notes[0].contains("lifecycle: {stall: ") && hang.notes[0].ends_with("starts again."),
+        "{:?}",
+        hang.notes
+    );
     let once = timeline("workers: {replicas: 4, gpus: 8}, lifecycle: {retries: 0}", Scenario::Hang);
     assert!(once.notes[0].contains("the run ends. With `lifecycle.retries` above 0"), "{:?}", once.notes);
     let limited = timeline("workers: {replicas: 4, gpus: 8}, lifecycle: {deadline: 24h}", Scenario::Hang);

@@ -128,7 +128,8 @@ export class Apply {
       ...lines.map((command) => this.command(command)),
     ];
     const cluster = "These commands use the cluster that `kubectl` is set to. Nothing has to be installed there.";
-    const place = "The spec names no namespace, so the job works only in `default`. For another one, set `metadata.namespace`.";
+    const place =
+      "The spec names no namespace, so the job works only in `default`. For another one, set `metadata.namespace`.";
     return [
       h("h2", {}, "Run"),
       h("p", {}, ...markup(target === PLAIN && !scope ? `${cluster} ${place}` : cluster)),
