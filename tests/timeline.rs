@@ -213,7 +213,7 @@ fn without_a_stall_a_hang_does_not_end() {
         hang.notes
     );
     let once = timeline("workers: {replicas: 4, gpus: 8}, lifecycle: {retries: 0}", Scenario::Hang);
-    assert!(once.notes[0].contains("the run ends. With `lifecycle.retries` above 0"), "{:?}", once.notes);
+    assert!(once.notes[0].contains("the run ends. With `lifecycle.retries: 3`"), "{:?}", once.notes);
     let limited = timeline("workers: {replicas: 4, gpus: 8}, lifecycle: {deadline: 24h}", Scenario::Hang);
     assert_eq!(limited.phases.last().map(|phase| phase.held), Some(0));
     // Apply, the start of the pods, the training and the hang take as long as the deadline.

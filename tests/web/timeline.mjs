@@ -189,3 +189,18 @@ test("a target with another controller has no timeline, and the way back shows t
   same(page.complaints, [], "complaints");
   await server.close();
 });
+
+test("an advice of the timeline is one click", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: smallest.replace(/\n*$/, "\n  lifecycle: {retries: 0}\n") });
+  await page.click("#tab-timeline");
+  await choose(page, "Hang a rank", "nothing ends it");
+  await page.getByRole("button", { name: "Set lifecycle.stall: {timeout: 20m}" }).click();
+  await headline(page, "A rank hangs: the run ends with code 42");
+  check((await page.getByRole("button", { name: "Set lifecycle.stall" }).count()) === 0, "the advice is done");
+  await page.getByRole("button", { name: "Set lifecycle.retries: 3" }).click();
+  await headline(page, "A rank hangs: the ranks run again within");
+  const text = await page.locator(".cm-content").innerText();
+  check(text.includes("lifecycle: {retries: 3, stall: {timeout: 20m}}"), text);
+  await server.close();
+});

@@ -315,7 +315,7 @@ export class Result {
   }
 
   private async loadTimeline(): Promise<TimelineView> {
-    const { TimelineView } = await import("./timeline");
+    const { TimelineView, editFor } = await import("./timeline");
     this.shownTimeline = new TimelineView(byId("view-timeline"), this.scenario, {
       ask: async (job, scenario, width) => {
         const { current } = this;
@@ -324,6 +324,13 @@ export class Result {
       choose: (scenario) => {
         this.scenario = scenario;
         this.context.onNavigate();
+      },
+      set: (job, advice) => {
+        const { spec, compiled } = this.current ?? {};
+        const ranges = compiled?.places[job];
+        const edit = ranges && spec === this.context.editor.text ? editFor(spec, ranges, advice) : undefined;
+        if (edit) this.context.editor.replace(edit);
+        else this.context.setStatus(`Set spec.${advice.path}: ${advice.value} in the spec.`);
       },
       otherTarget: this.context.otherTarget,
       useKubernetes: this.context.useKubernetes,

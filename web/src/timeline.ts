@@ -1,8 +1,11 @@
 // Shows what happens to a run: the timeline that the compiler draws, with a scrubber, and what the pods do and the log prints at
 // that moment. The page loads this file when the view is opened.
+import { type Advice, adviceIn } from "./advice";
 import { h, markup, s, setAttributes, setText, setVisible } from "./dom";
 import "./timeline.css";
 import type { DrawnTimeline, Phase, Scenario, TimeSource } from "./wire/types";
+
+export { editFor } from "./advice";
 
 /** A narrower timeline cannot show its texts. */
 const MIN_WIDTH = 280;
@@ -31,6 +34,8 @@ interface Actions {
   ask: Ask;
   /** Called when another scenario was chosen. */
   choose: (scenario: Scenario) => void;
+  /** Sets a field of a job in the spec. */
+  set: (job: number, advice: Advice) => void;
   /** The name of the target if it is not plain Kubernetes. */
   otherTarget: () => string | undefined;
   /** Renders for plain Kubernetes. */
@@ -52,6 +57,7 @@ export class TimelineView {
   private readonly choices = h("div", { class: "choices", role: "group", "aria-label": "Events" });
   private readonly headline = h("h2", { class: "headline" });
   private readonly notes = h("p", { class: "notes" });
+  private readonly advice = h("div", { class: "advice" });
   private readonly svg = s("svg", { role: "img" });
   private readonly parts = s("g");
   private readonly line = s("path", { class: "line" });
@@ -95,6 +101,7 @@ export class TimelineView {
       // A status of its own: with this role, the headline would not be a heading.
       h("div", { role: "status" }, this.headline),
       this.notes,
+      this.advice,
       picture,
       h(
         "div",
@@ -200,6 +207,12 @@ export class TimelineView {
     this.showChoices(choices, timeline.scenario);
     this.headline.replaceChildren(...markup(timeline.headline));
     this.notes.replaceChildren(...markup(timeline.notes.join(" ")));
+    this.advice.replaceChildren(
+      ...adviceIn(timeline.notes).map((advice) => {
+        const onclick = () => this.actions.set(this.job, advice);
+        return h("button", { type: "button", onclick }, `Set ${advice.path}: ${advice.value}`);
+      }),
+    );
     setAttributes(this.svg, { viewBox: `0 0 ${width} ${height}`, width, height, "aria-label": description });
     // The compiler escapes texts, and the page's policy forbids scripts.
     this.parts.innerHTML = svg;

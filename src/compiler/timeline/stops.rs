@@ -91,7 +91,7 @@ fn first_failure_ends(story: &mut Story, failed: &str, what: &str) {
     let line = format!("failed after 1 attempt; the last: {failed}");
     story.release(&line, "Failed, code 42", "`lifecycle.retries` is 0.");
     story.conclude(format!("{what}: the run ends with code 42, because `lifecycle.retries` is 0."));
-    story.notes.push("Set `lifecycle.retries` to a number above 0: then the training starts again.".to_owned());
+    story.notes.push("Set `lifecycle.retries: 3`: then the training starts again.".to_owned());
 }
 
 /// The pause after a failed attempt, and the next attempt, which trains to the end.
@@ -190,7 +190,7 @@ fn hangs_on(story: &mut Story, what: &str) {
     }
     if !has_stall {
         let advice = if facts.retries == 0 {
-            "Set `lifecycle: {stall: {timeout: 20m}}`: then the log shows which rank hangs and where, and the run ends. With `lifecycle.retries` above 0, the training starts again."
+            "Set `lifecycle: {stall: {timeout: 20m}}`: then the log shows which rank hangs and where, and the run ends. With `lifecycle.retries: 3`, the training starts again."
         } else {
             "Set `lifecycle: {stall: {timeout: 20m}}`: then the log shows which rank hangs and where, and the training starts again."
         };
