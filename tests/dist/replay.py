@@ -63,7 +63,7 @@ class Replay:
         program = self.origin / "dist/project.py"
         refused = subprocess.run([program, "check", TAG], capture_output=True, text=True, check=False)
         assert refused.returncode == 1 and "Cargo.toml contains khorovod.invalid" in refused.stderr, f"released without an address: {refused}"
-        local = self.server.address, f"{self.server.address}/project/khorovod", f"{registry}/project", "maintainers@localhost"
+        local = self.server.address, f"{self.server.address}/project/khorovod", f"{registry}/project", "maintainers@localhost.localdomain"
         subprocess.run([program, "address", *local], check=True, stdout=subprocess.DEVNULL)
         changelog = self.origin / "CHANGELOG.md"
         changelog.write_text(changelog.read_text().replace("] - unreleased", "] - 2026-01-01", 1))
