@@ -85,6 +85,18 @@ class Agents(unittest.TestCase):
         self.assertEqual(self.lost(0), ("mnist-1", False))
         self.assertEqual(self.lost(2), ("mnist-1", False))
 
+    def test_the_first_agent_never_answers(self):
+        """Its ranks would try the address of an earlier pod for a quarter of an hour."""
+        work = tempfile.TemporaryDirectory()
+        self.addCleanup(work.cleanup)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        text = SCRIPT.read_text().replace("29401", str(port)).replace("/horovod/generated", work.name).replace("FIRST = 30 ", "FIRST = 2 ")
+        agent = subprocess.Popen([sys.executable, "-c", text, "1", "mnist-0.localhost", "torchrun", "127.0.0.1"])
+        self.addCleanup(agent.kill)
+        self.assertEqual(agent.wait(20), 0)
+        self.assertEqual((pathlib.Path(work.name) / "lost").read_text(), "mnist-0\n")
+
     def test_the_file_of_an_earlier_failure_is_removed(self):
         self.start("torchrun")
         (self.folders[0] / "ranks-failed").touch()

@@ -23,6 +23,7 @@ INDEX, HOST, LAUNCHER = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 PORT = 29401
 FOLDER = "/horovod/generated"
 SILENT = 10  # seconds without a line, after which an agent is lost
+FIRST = 30  # seconds in which the first agent must answer; it already answers at the port of torchrun, if it is not an earlier pod that ends
 AFTER_FAILURE = 5  # seconds in which torchrun of the other agents may notice a failure
 MYSELF = f"{os.getpid()}-{time.time()}"
 
@@ -160,7 +161,7 @@ class Client:
 
     async def run(self):
         since = time.time()
-        while self.server is None or time.time() - since < SILENT:
+        while time.time() - since < (SILENT if self.server else FIRST):
             try:
                 reader, self.writer = await asyncio.wait_for(asyncio.open_connection(self.address, PORT), 2)
             except (OSError, asyncio.TimeoutError):
