@@ -45,6 +45,10 @@ const READ_BY_SLURM: &[&str] = &[
     "SLURM_UNBUFFEREDIO",
     "SLURM_WHOLE",
 ];
+/// Fields that choose nodes for the target `slurm`.
+const CHOOSES_NODES: &[&str] =
+    &[field::SLURM_PARTITION, field::SLURM_CONSTRAINT, field::SLURM_NODELIST, field::SLURM_EXCLUDE];
+const NODES: &str = "under Slurm only; pods choose nodes by spec.placement.nodeSelector";
 const FOR_SRUN: &str = "under Slurm only: it sets an option of srun or sbatch, which pods do not call";
 
 /// Adds a note to the row of a value that is kept or changed. A value that has no effect in pods is not kept, but changed.
@@ -70,7 +74,8 @@ pub fn correct(row: &mut Row, spec: &SpecBuilder) {
             if row.note.contains("Slurm") {
                 return;
             }
-            "under Slurm only".to_owned()
+            if row.to.iter().any(|to| CHOOSES_NODES.contains(&to.as_str())) { NODES } else { "under Slurm only" }
+                .to_owned()
         }
         (None, None) => return,
     };

@@ -46,6 +46,19 @@ async function pick(page, letters) {
   await page.keyboard.press("Tab");
 }
 
+test("Tab takes the suggestion even if it follows the last letter at once", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: "" });
+  await editor(page).focus();
+  for (const keys of ["api", "\nki", "\nmeta"]) {
+    await page.keyboard.type(keys);
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Escape");
+  }
+  same(await text(page), "apiVersion: \nkind: \nmetadata:\n  ", "the text");
+  await server.close();
+});
+
 test("a job is written in an empty editor with the keyboard and completion", async () => {
   const server = await serve();
   const page = await open(server, { spec: "" });

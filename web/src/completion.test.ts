@@ -3,7 +3,7 @@ import { CompletionContext } from "@codemirror/autocomplete";
 import { yaml } from "@codemirror/lang-yaml";
 import { EditorState } from "@codemirror/state";
 import { describe, expect, it } from "vitest";
-import { completedKey, completions, fieldAnchor } from "./completion";
+import { completedKey, suggestionHere, completions, fieldAnchor } from "./completion";
 import { checkSchema, Fields } from "./schema";
 import { parse } from "./wire/check";
 
@@ -93,6 +93,32 @@ describe("Tab behind the name of a field", () => {
     "changes nothing elsewhere: %s",
     (text) => {
       expect(tab(text)).toBe(undefined);
+    },
+  );
+});
+
+describe("Tab before the list of suggestions is open", () => {
+  /** The suggestion that Tab takes at `|`. */
+  function taken(marked: string): string | undefined {
+    const pos = marked.indexOf("|");
+    const doc = marked.slice(0, pos) + marked.slice(pos + 1);
+    const start = EditorState.create({ doc, selection: { anchor: pos }, extensions: yaml() });
+    return suggestionHere(fields, start)?.option.label;
+  }
+
+  it.each([
+    ["ki|", "kind"],
+    [`${head}  wor|`, "workers"],
+    [`${head}  launcher: torch|`, "torchrun"],
+    [`${head}  workers:\n    Repl|`, "replicas"],
+  ])("takes the first one: %s", (text, label) => {
+    expect(taken(text)).toBe(label);
+  });
+
+  it.each([["|"], ["xyz|"], [`${head}  |`], [`${head}  command: [python, tr|`], [`${head}  image: 5|`]])(
+    "takes none: %s",
+    (text) => {
+      expect(taken(text)).toBe(undefined);
     },
   );
 });

@@ -1,6 +1,13 @@
 // Completion and hover, from the schema.
-import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
-import { insertCompletionText, pickedCompletion, startCompletion } from "@codemirror/autocomplete";
+import {
+  type Completion,
+  CompletionContext,
+  type CompletionResult,
+  insertCompletionText,
+  pickedCompletion,
+  selectedCompletion,
+  startCompletion,
+} from "@codemirror/autocomplete";
 import type { EditorState } from "@codemirror/state";
 import type { EditorView, Tooltip } from "@codemirror/view";
 import { paragraphTo } from "./book";
@@ -74,6 +81,33 @@ export function completeKey(fields: Fields) {
     const anchor = added.from + added.insert.length;
     view.dispatch({ changes: added, selection: { anchor }, userEvent: "input.complete", scrollIntoView: true });
     startCompletion(view);
+    return true;
+  };
+}
+
+/**
+ * The suggestion for the word before the cursor: the one that the list has selected, or the first one of the list that is about to
+ * open. Undefined if there is none.
+ */
+export function suggestionHere(fields: Fields, state: EditorState): { option: Completion; from: number } | undefined {
+  const { head, empty } = state.selection.main;
+  const found = empty ? completions(fields)(new CompletionContext(state, head, false)) : null;
+  const typed = found ? state.sliceDoc(found.from, head) : "";
+  if (!found || !typed) return undefined;
+  const likely = found.options.filter(({ label }) => label.toLowerCase().startsWith(typed.toLowerCase()));
+  const option = selectedCompletion(state) ?? likely.sort((a, b) => (b.boost ?? 0) - (a.boost ?? 0))[0];
+  return option && { option, from: found.from };
+}
+
+/** Takes the suggestion for the word before the cursor while its list is about to open, and so does not accept keys. */
+export function takeSuggestion(fields: Fields) {
+  return (view: EditorView): boolean => {
+    const found = suggestionHere(fields, view.state);
+    if (!found) return false;
+    const { option, from } = found;
+    const { head } = view.state.selection.main;
+    if (typeof option.apply === "function") option.apply(view, option, from, head);
+    else view.dispatch(insertCompletionText(view.state, option.apply ?? option.label, from, head));
     return true;
   };
 }

@@ -10,7 +10,7 @@ import { lintKeymap } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { type Extension, Prec } from "@codemirror/state";
 import { hoverTooltip, keymap } from "@codemirror/view";
-import { completeKey, completions, hover } from "./completion";
+import { completeKey, completions, hover, takeSuggestion } from "./completion";
 import { checkSchema, Fields } from "./schema";
 import { parse } from "./wire/check";
 
@@ -30,6 +30,7 @@ export const extras = (fields: Fields): Extension => [
     keymap.of([
       { key: "Tab", run: acceptCompletion },
       { key: "Tab", run: completeKey(fields) },
+      { key: "Tab", run: takeSuggestion(fields) },
       ...closeBracketsKeymap,
     ]),
   ),

@@ -22,6 +22,13 @@ use khorovod_compiler::shell;
 /// The note for a variable that is computed and that programs may read.
 const MADE: &str = "its value is computed when the job starts; in pods, set it in spec.env";
 
+/// Commands that load software.
+const LOADS: &str = "source . conda mamba micromamba spack module ml";
+/// The note for a command that loads software.
+const LOADED: &str = "check: under Slurm only; for pods, the image must contain what this line loads";
+/// The note for another command that prepares the environment.
+const PREPARED: &str = "under Slurm only; in pods, the image must contain what this line prepares";
+
 /// The note for `ulimit`.
 const LIMITS: &str =
     "under Slurm only; pods do not get this limit: the container runtime of their node sets the limits";
@@ -61,7 +68,11 @@ impl Script<'_, '_, '_> {
         match kind {
             Kind::Module(Some(names)) if simple && self.launch.is_none() && !self.prepares() => {
                 self.modules.extend(names);
-                self.kept(row, field::SLURM_MODULES, "under Slurm only; in pods, the image must contain the software");
+                self.kept(
+                    row,
+                    field::SLURM_MODULES,
+                    "check: under Slurm only; for pods, the image must contain the software",
+                );
             }
             Kind::Assign(pairs) if self.launch.is_none() => {
                 launch_pieces::learn(&filled, &mut self.texts);
@@ -189,10 +200,11 @@ impl Script<'_, '_, '_> {
                 (Verdict::Changed, if is_locked { LOCKED_MEMORY } else { LIMITS })
             }
             true => {
-                let how = "under Slurm only; in pods, the image must contain the code, and spec.storage the data";
+                let how =
+                    "check: under Slurm only; for pods, the image must contain the code, and spec.storage the data";
                 (Verdict::Changed, how)
             }
-            false => (Verdict::Kept, "under Slurm only; in pods, the image must contain what this line prepares"),
+            false => (Verdict::Kept, if has_word(LOADS, &first) { LOADED } else { PREPARED }),
         };
         self.settle(row, verdict, field::SLURM_SETUP, how);
     }

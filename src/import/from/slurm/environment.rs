@@ -12,7 +12,7 @@ use khorovod_compiler::problem::count;
 
 /// The note for a script that leaves it to the cluster whether a job starts again.
 const REQUEUE: &str = "0, because Slurm does not repeat a program that fails. After the loss of a node, Slurm starts a job again unless the \
-                       cluster sets JobRequeue=0. In pods, a lost worker is replaced with 0, too. A script that is rendered for Slurm has \
+                       cluster sets JobRequeue=0. In pods, a lost worker is replaced even with 0. A script that is rendered for Slurm has \
                        `--no-requeue` with 0: for a new start there, write 1 or more";
 
 impl Script<'_, '_, '_> {
