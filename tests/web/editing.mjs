@@ -50,12 +50,16 @@ test("Tab takes the suggestion even if it follows the last letter at once", asyn
   const server = await serve();
   const page = await open(server, { spec: "" });
   await editor(page).focus();
-  for (const keys of ["api", "\nki", "\nmeta"]) {
-    await page.keyboard.type(keys);
+  for (const [letters, behind] of [
+    ["api", "khorovod.dev/v1alpha1\n"],
+    ["ki", "TrainingJob\n"],
+    ["meta", ""],
+  ]) {
+    await page.keyboard.type(letters);
     await page.keyboard.press("Tab");
-    await page.keyboard.press("Escape");
+    await page.keyboard.type(behind);
   }
-  same(await text(page), "apiVersion: \nkind: \nmetadata:\n  ", "the text");
+  same(await text(page), "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata:\n  ", "the text");
   await server.close();
 });
 
