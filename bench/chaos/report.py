@@ -18,8 +18,8 @@ REPLACED = ("worker-killed", "worker-node", "cut-launcher", "image-pull")
 # The other systems and their titles, in the order of the report.
 PEERS = {"mpi-operator": "MPI Operator", "jobset": "JobSet", "trainer": "Trainer"}
 # Remarks on the data of a system.
-NOTES = {"jobset": "The segment has only the faults of single jobs. Other test clusters used the same two processors, so its times are longer than alone, and "
-                   "its goodput is lower:\n[With other systems](README.md#with-other-systems)."}
+NOTES = {"jobset": "The segments have only the faults of single jobs. While the first one ran, other test clusters used the same two processors, so its "
+                   "times are longer than alone, and its goodput is lower:\n[With other systems](README.md#with-other-systems)."}
 
 
 def load():
