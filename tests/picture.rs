@@ -230,8 +230,8 @@ fn the_ring_has_every_rank_in_order() {
     let numbers: String = (0..32).map(|rank| rank.to_string()).collect();
     assert!(svg.contains(&format!(">{numbers}</text>")), "{svg}");
     // Each of the four workers has an arc of its own beside its dots.
-    let gpus = svg.split("<path ").find(|path| path.contains("class='dots gpu'")).unwrap();
-    assert_eq!((gpus.matches('M').count(), svg.matches("class='span'").count()), (32, 4), "{svg}");
+    let shapes = |class: &str| svg.split("<path ").find(|path| path.contains(class)).unwrap().matches('M').count();
+    assert_eq!((shapes("class='dots gpu'"), shapes("class='span'")), (32, 4), "{svg}");
     // The digits go round clockwise from the top: the first is at the right of the centre, the last at its left.
     let (head, _) = svg.split_once(&format!(">{numbers}<")).unwrap();
     let xs: Vec<f64> = head

@@ -108,7 +108,8 @@ impl Layout<'_> {
 
         let mut svg = String::new();
         path(&mut svg, "wire", &circle.arc([0.0, TAU], if has_dots { 0.0 } else { -14.0 }));
-        let (mut gpus, mut ranks, mut tips) = (String::new(), String::new(), String::new());
+        // All arcs are one path, and the names come last: so few elements differ between two numbers of workers.
+        let [mut gpus, mut ranks, mut tips, mut spans, mut names] = [const { String::new() }; 5];
         let mut numbers = [true, false].map(|_| Numbers::default());
         let dot = (circle.radius * (step / 2.0) * 0.88).clamp(2.0, 11.0);
         let (mut angle, mut rank) = (pause / 2.0, 0_u32);
@@ -124,14 +125,14 @@ impl Layout<'_> {
                         numbers[usize::from(sector.has_gpus)].push(&(rank + index).to_string(), [x, y + 4.0]);
                     }
                 }
-                path(&mut svg, "span", &circle.arc(inset(ends, 0.1 * step), 17.0));
+                spans.push_str(&circle.arc(inset(ends, 0.1 * step), 17.0));
             } else {
                 // Leave a gap of two pixels between arcs, but at most half of an arc.
                 let gap = (1.0 / circle.radius).min((ends[1] - ends[0]) / 4.0);
                 shapes.push_str(&circle.arc(inset(ends, gap), 0.0));
             }
             if sectors.len() <= MAX_NAMES && sectors.len() > 1 {
-                place_name(&mut svg, &circle, ends[0].midpoint(ends[1]), &sector.name, size);
+                place_name(&mut names, &circle, ends[0].midpoint(ends[1]), &sector.name, size);
             }
             let between = ends[1] + pause / 2.0;
             if has_dots && sectors.len() > 1 && sectors.len() <= 2 * MAX_NAMES {
@@ -142,6 +143,9 @@ impl Layout<'_> {
         }
         if !has_dots {
             (0..8).for_each(|at| push_tip(&mut tips, &circle, TAU * (f64::from(at) + 0.5) / 8.0, -14.0));
+        }
+        if !spans.is_empty() {
+            path(&mut svg, "span", &spans);
         }
         let (class_of_shapes, stroke) = if has_dots { ("dots", 2.0 * dot) } else { ("arc", 14.0) };
         for (shapes, class) in [(gpus, "gpu"), (ranks, "rank")] {
@@ -160,6 +164,7 @@ impl Layout<'_> {
         on_gpus.write(&mut svg, "in");
         on_ranks.write(&mut svg, "in dark");
         self.write_centre(&mut svg, size, is_ordered);
+        svg.push_str(&names);
         let item = self.add("ring", x, svg);
         item.tip = Some(
             "Ring allreduce: each process passes gradients to the next one. NCCL orders the GPUs of a worker by their \

@@ -1,7 +1,7 @@
 // The look of the page and its accessibility: axe checks every state, and a screenshot of each is kept for people.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { axe, check, open, out, root, same, serve, test, text, write } from "./browser.mjs";
+import { axe, check, editor, open, out, root, same, serve, test, text, write } from "./browser.mjs";
 
 const example = (name) => readFileSync(join(root, "examples", name, "job.yaml"), "utf8");
 const smallest = example("smallest");
@@ -349,6 +349,34 @@ test("the picture animates changes and reuses elements", async () => {
   await server.close();
 });
 
+test("the picture is the same whatever was drawn before", async () => {
+  const server = await serve();
+  const [page, fresh] = [await open(server, { spec: smallest }), await open(server)];
+  // What is seen: the parts with their places, and what can be chosen.
+  const drawn = (page) =>
+    page.evaluate(async () => {
+      // Tooltips follow after the picture.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return [...document.querySelectorAll(".picture > g[data-key]")].map((one) => {
+        const { x, y } = one.getBoundingClientRect();
+        return `${one.dataset.key} ${one.tabIndex} ${x} ${y} ${one.innerHTML}`;
+      });
+    });
+  // Fewer workers and again as many; cards, tiles and squares; and texts that have to be escaped.
+  for (const [replicas, mount] of [[2], [4], [13], [5, "/a&amp;b"], [300], [4, "/a<b"], [12], [1], [3]]) {
+    const storage = mount ? `\n  storage: [{name: data, mountPath: "${mount}", emptyDir: {}}]` : "";
+    const spec = smallest.replace("replicas: 4", `replicas: ${replicas}`).trimEnd() + storage;
+    await page.evaluate((spec) => {
+      const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: spec } });
+    }, spec);
+    await write(fresh, spec);
+    await page.waitForTimeout(400);
+    same(await drawn(page), await drawn(fresh), `the picture of ${replicas} workers`);
+  }
+  await server.close();
+});
+
 test("the picture follows the width of its view, also while the spec has errors", async () => {
   const server = await serve();
   const page = await open(server, { spec: smallest });
@@ -365,7 +393,10 @@ test("the picture follows the width of its view, also while the spec has errors"
   await drawn(700);
   await page.setViewportSize({ width: 900, height: 800 });
   await drawn(480);
-  await write(page, smallest.replace("gpus", "gpu"));
+  await editor(page).focus();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("gpu: 8");
+  await page.locator("#problems").getByText("gpu").first().waitFor();
   await page.setViewportSize({ width: 1280, height: 800 });
   await drawn(700);
   // Another view has the focus while the width changes.

@@ -1,10 +1,18 @@
 // Shows the picture of a job, which the compiler draws. A part keeps its element as long as its key stays, so that it moves to
 // its new place.
-import { s, setAttributes, setText } from "./dom";
+import { h, s, setAttributes, setText } from "./dom";
+import { elementsOf, isAlike, type SvgElement } from "./svg-elements";
 import type { Picture as Drawing, PictureItem } from "./wire/types";
 
 /** A change that follows another within this time, in ms, is shown without motion, which the next key would interrupt. */
 const STILL = 500;
+/**
+ * The height of the SVG is a multiple of this, because with each change of it, or of its children, the browser lays out every text in
+ * it.
+ */
+const HEIGHT_STEP = 400;
+/** At most this many empty groups are kept. */
+const MAX_EMPTY = 100;
 /** A narrower picture cannot show its texts. */
 const MIN_WIDTH = 280;
 
@@ -22,15 +30,21 @@ interface Shown {
   group: SVGGElement;
   tip: SVGTitleElement | undefined;
   item: PictureItem;
+  /** The elements in `group` before the tooltip; undefined if the browser has parsed them. */
+  elements: SvgElement[] | undefined;
 }
 
 export class Picture {
   /** The width to draw for, in CSS pixels; 0 while the picture is hidden. */
   width = 0;
   private readonly svg: SVGSVGElement;
+  /** Has the height of the picture. */
+  private readonly frame = h("div", { class: "drawing" });
   /** Marks the selected square of a grid. */
   private readonly marker = s("rect", { class: "marker", rx: 3 });
   private readonly shown = new Map<string, Shown>();
+  /** The empty groups of parts that the picture had before. They are used again if the parts come back. */
+  private readonly empty = new Map<string, SVGGElement>();
   /** The worker that is selected in each grid. */
   private readonly selected = new Map<string, number>();
   /** When a change was last shown. */
@@ -44,7 +58,8 @@ export class Picture {
     onResize: () => void,
   ) {
     this.svg = s("svg", { class: "picture", role: "group" });
-    parent.append(this.svg);
+    this.frame.append(this.svg);
+    parent.append(this.frame);
     new ResizeObserver(([entry]) => {
       const room = Math.floor(entry?.contentRect.width ?? 0);
       const width = room && Math.max(MIN_WIDTH, room);
@@ -55,7 +70,9 @@ export class Picture {
   }
 
   show({ width, height, description, items }: Drawing) {
-    setAttributes(this.svg, { viewBox: `0 0 ${width} ${height}`, width, height, "aria-label": description });
+    const room = Math.ceil(height / HEIGHT_STEP) * HEIGHT_STEP;
+    setAttributes(this.svg, { viewBox: `0 0 ${width} ${room}`, width, height: room, "aria-label": description });
+    this.frame.style.height = `${height}px`;
     const changed = items.filter((item) => !isSame(this.shown.get(idOf(item))?.item, item));
     const ids = new Set(items.map((item) => idOf(item)));
     const gone = [...this.shown.keys()].filter((id) => !ids.has(id));
@@ -65,12 +82,10 @@ export class Picture {
       this.changedAt = now;
       this.svg.classList.toggle("smooth", smooth);
       for (const id of gone) {
-        this.shown.get(id)?.group.remove();
-        this.shown.delete(id);
+        this.hide(id);
       }
-      const drawn = parse(changed);
-      for (const [index, item] of changed.entries()) this.place(item, [...(drawn[index]?.children ?? [])], smooth);
-      this.marker.remove();
+      for (const item of changed) this.place(item, smooth);
+      if (this.marker.parentNode) this.marker.remove();
       this.order(items);
     }
     // Tooltips follow after the browser has shown the key: they are not needed sooner.
@@ -87,46 +102,69 @@ export class Picture {
     return kind === "team" || kind === "grid" ? null : (this.shown.get(idOf(item))?.group ?? null);
   }
 
+  /** Empties the group of a part. */
+  private hide(id: string) {
+    const group = this.shown.get(id)?.group;
+    this.shown.delete(id);
+    if (!group) return;
+    group.replaceChildren();
+    for (const name of group.getAttributeNames()) group.removeAttribute(name);
+    this.empty.set(id, group);
+    if (this.empty.size <= MAX_EMPTY) return;
+    for (const other of this.empty.values()) other.remove();
+    this.empty.clear();
+  }
+
   /** Puts the elements into the order of the parts, as later ones cover earlier ones. Moves only those out of order. */
   private order(items: PictureItem[]) {
     let next = this.svg.firstElementChild;
     for (const item of items) {
       const group = this.shown.get(idOf(item))?.group;
       if (!group) continue;
+      while (next && next !== group && !next.hasAttribute("data-key")) next = next.nextElementSibling;
       if (group === next) next = group.nextElementSibling;
       else this.svg.insertBefore(group, next);
     }
   }
 
-  private place(item: PictureItem, children: Element[], smooth: boolean) {
+  private place(item: PictureItem, smooth: boolean) {
     const { x, y, svg, tip, field } = item;
     const id = idOf(item);
     let shown = this.shown.get(id);
     const before = shown?.item;
     if (shown) shown.item = item;
     else {
-      const group = this.addGroup(id, item, smooth);
-      this.svg.append(group);
-      shown = { group, tip: tip === undefined ? undefined : s("title"), item };
+      const group = this.groupOf(id, item, smooth);
+      shown = { group, tip: tip === undefined ? undefined : s("title"), item, elements: [] };
+      if (shown.tip) group.append(shown.tip);
       this.shown.set(id, shown);
     }
     const { group } = shown;
     if (field !== undefined) setAttributes(group, { "data-field": field });
     if (before?.x !== x || before.y !== y) group.style.transform = `translate(${x}px, ${y}px)`;
-    if (before?.svg !== svg) replaceChildren(group, children, shown.tip);
+    if (before?.svg !== svg) draw(shown, svg);
   }
 
-  private addGroup(id: string, item: PictureItem, smooth: boolean): SVGGElement {
+  private groupOf(id: string, item: PictureItem, smooth: boolean): SVGGElement {
     const isLink = item.field !== undefined;
-    const group = s("g", { class: `item${isLink ? " link" : ""}${smooth ? " new" : ""}`, "data-key": id });
+    const group = this.empty.get(id) ?? this.addGroup(id);
+    this.empty.delete(id);
+    setAttributes(group, { class: `item${isLink ? " link" : ""}${smooth ? " new" : ""}`, "data-key": id });
     if (isLink) {
       // One worker of a group can be reached with Tab, the others from there with the arrow keys.
       const isFirst = partOf(item).kind !== "worker" || item.key.endsWith(" 0");
       setAttributes(group, { tabindex: isFirst ? 0 : -1, role: "button" });
       if (item.grid) setAttributes(group, { "aria-description": "Choose a worker with the arrow keys." });
-      group.addEventListener("click", (event) => this.choose(id, this.workerAt(id, event)));
-      group.addEventListener("keydown", (event) => this.keyPressed(id, event));
     }
+    return group;
+  }
+
+  private addGroup(id: string): SVGGElement {
+    const group = s("g");
+    const isLink = () => this.shown.get(id)?.item.field !== undefined;
+    group.addEventListener("click", (event) => isLink() && this.choose(id, this.workerAt(id, event)));
+    group.addEventListener("keydown", (event) => isLink() && this.keyPressed(id, event));
+    this.svg.append(group);
     return group;
   }
 
@@ -228,23 +266,48 @@ function isSame(one: PictureItem | undefined, other: PictureItem): boolean {
   );
 }
 
-/** Parses the SVG of parts. Returns an element per part; one call of the parser is quicker than a call per part. */
-function parse(items: PictureItem[]): Element[] {
-  const all = s("g");
-  // The compiler escapes texts, and the page's policy forbids scripts.
-  all.innerHTML = items.map(({ svg }) => `<g>${svg}</g>`).join("");
-  return [...all.children];
-}
-
-/** Replaces the children that differ: a new text is what costs the browser most. The tooltip stays last. */
-function replaceChildren(group: SVGGElement, children: Element[], tip: SVGTitleElement | undefined) {
-  const before = [...group.children];
-  if (before.length !== children.length + (tip ? 1 : 0)) {
-    group.replaceChildren(...children, ...(tip ? [tip] : []));
+/** Draws the SVG of a part in its group: changes the elements that it has, as far as they are alike. */
+function draw(shown: Shown, svg: string) {
+  const { group, tip, elements: before } = shown;
+  const elements = elementsOf(svg);
+  shown.elements = elements;
+  if (!elements || !before) {
+    // The compiler escapes texts, and the page's policy forbids scripts.
+    group.innerHTML = svg;
+    if (tip) group.append(tip);
     return;
   }
-  for (const [index, child] of children.entries()) {
+  let next = group.firstElementChild;
+  for (const [index, element] of elements.entries()) {
     const old = before[index];
-    if (old && !old.isEqualNode(child)) old.replaceWith(child);
+    if (!old) group.insertBefore(made(element), tip ?? null);
+    else if (next) {
+      const shownOld = next;
+      next = next.nextElementSibling;
+      if (isAlike(old, element)) change(shownOld, old, element);
+      else shownOld.replaceWith(made(element));
+    }
   }
+  for (let index = elements.length; index < before.length && next; index++) {
+    const extra = next;
+    next = next.nextElementSibling;
+    extra.remove();
+  }
+}
+
+function made({ tag, attributes, text }: SvgElement): Element {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (let at = 0; at < attributes.length; at += 2)
+    element.setAttribute(attributes[at] ?? "", attributes[at + 1] ?? "");
+  if (text) element.textContent = text;
+  return element;
+}
+
+/** Changes what differs: attributes and text. */
+function change(shown: Element, from: SvgElement, to: SvgElement) {
+  for (let at = 0; at < to.attributes.length; at += 2) {
+    const value = to.attributes[at + 1] ?? "";
+    if (from.attributes[at + 1] !== value) shown.setAttribute(to.attributes[at] ?? "", value);
+  }
+  if (from.text !== to.text && shown.firstChild) shown.firstChild.nodeValue = to.text;
 }
