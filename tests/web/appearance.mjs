@@ -352,7 +352,7 @@ test("the picture animates changes and reuses elements", async () => {
 test("the picture is the same whatever was drawn before", async () => {
   const server = await serve();
   const [page, fresh] = [await open(server, { spec: smallest }), await open(server)];
-  // What is seen: the parts with their places, and what can be chosen.
+  // The visible parts with their places, and which of them can be chosen.
   const drawn = (page) =>
     page.evaluate(async () => {
       // Tooltips follow after the picture.
