@@ -171,6 +171,9 @@ def main():
     while time.time() - began < SECONDS:
         time.sleep(0.9)
         sizes.append(memory(processes()))
+        if len(sizes) % 60 == 0:
+            now = time.time() - began
+            print(f"{now:.0f} s: {100 * (used() - before) / now:.2f} % of a core, {sizes[-1] / 1e6:.1f} MB", file=sys.stderr, flush=True)
     took = time.time() - began
     share, forks = (used() - before) / took, (started() - first) * 60 / took
     with open("/run/log") as file:

@@ -33,7 +33,14 @@ ONCE = "ONCE" in os.environ
 # Tests that mostly wait run in addition to those.
 WAITING = int(os.environ.get("WAITING", 2 * AT_ONCE))
 # These start first, so that none of them runs alone at the end.
-TAKE_LONG = ("example-elastic", "example-preflight", "host-network-torchrun-elastic")
+TAKE_LONG = ("example-elastic", "example-preflight", "example-torchrun", "free-after-deadline-set")
+# With QUICK=1, as in `make test`, these do not run. Others test the same part of khorovod with another launcher, MPI or shape of job, or
+# the runtime tests do.
+ONLY_IN_TEST_ALL = (
+    "commands-as-recorded", "commands-stop-in-each-phase", "commands-with-torchrun", "commands-without-a-role",
+    "free-after-deadline-job", "free-after-failure-job", "host-network-elastic", "host-network-gloo", "host-network-torchrun",
+    "host-network-torchrun-elastic", "intelmpi-in-both-shapes", "intelmpi-on-the-host-network", "mpich-in-both-shapes",
+    "mpich-on-the-host-network")
 
 
 def act(world, play, mark=""):
@@ -87,6 +94,9 @@ def main(names):
     for module in (commands, rows, faults, evictions, lost_nodes, lost_servers, network, host_network, topology,
                    two_faults, gangs):
         every += marked(module)
+    missing = {*TAKE_LONG, *ONLY_IN_TEST_ALL} - {p.name for p in every}
+    if missing:
+        sys.exit(f"TAKE_LONG or ONLY_IN_TEST_ALL names {', '.join(missing)}, which is not a test")
     if os.environ["FAMILY"].startswith("6"):
         every = marked(without_ipv4) + [p for p in every if p.name in without_ipv4.EXAMPLES]
     unknown = [n for n in names if not n.startswith("--") and not any(fnmatch.fnmatch(p.name, n) for p in every)]
@@ -94,6 +104,9 @@ def main(names):
         sys.exit(f"no test is called {', '.join(unknown)}; there are {' '.join(p.name for p in every)}")
     chosen = [p for p in every if not names or ("--long" if p.long else "--quick") in names
               or any(fnmatch.fnmatch(p.name, n) for n in names)]
+    if os.environ.get("QUICK") and "--quick" in names:
+        chosen = [p for p in chosen if p.name not in ONLY_IN_TEST_ALL]
+        print("only in make test-all:", *ONLY_IN_TEST_ALL, flush=True)
     world = World()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool, concurrent.futures.ThreadPoolExecutor(WAITING) as waiting:
         together = sorted((p for p in chosen if not p.alone), key=lambda p: p.name not in TAKE_LONG)

@@ -58,11 +58,11 @@ if [[ ${1:-} != inside ]]; then
   done
   # Every case has its own process, network and mount namespaces, which end with its first process.
   alone=(unshare --mount --net --pid --fork --kill-child --mount-proc "$here/run.sh" inside '{}')
-  # Cases mostly wait, so six run at once. A time limit may be missed on a busy machine, so a case that fails beside
+  # Cases mostly wait, so four per CPU run at once. A time limit may be missed on a busy machine, so a case that fails beside
   # others runs once more by itself. tests/flakes.md lists the cases that may need this.
   code=0
   touch "$runs/.passed" "$runs/.skipped"
-  printf '%s\n' "${all[@]}" | xargs -P 6 -I '{}' "${alone[@]}"
+  printf '%s\n' "${all[@]}" | xargs -P $((4 * $(nproc))) -I '{}' "${alone[@]}"
   # Also a case that could not start: it has reported nothing.
   mapfile -t again < <(printf '%s\n' "${all[@]}" | grep -vxF -f "$runs/.passed")
   if ((${#again[@]})); then

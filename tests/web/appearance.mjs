@@ -327,7 +327,7 @@ test("the picture animates changes and reuses elements", async () => {
   const launcher = await page.locator('[data-key="head"] text').first().elementHandle();
   const gpus = (count) =>
     page.evaluate((count) => {
-      const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+      const view = editorView();
       const at = view.state.doc.toString().indexOf("gpus: ") + 6;
       const seen = document.documentElement.dataset.shown;
       view.dispatch({ changes: { from: at, to: at + 1, insert: count } });
@@ -367,7 +367,7 @@ test("the picture is the same whatever was drawn before", async () => {
     const storage = mount ? `\n  storage: [{name: data, mountPath: "${mount}", emptyDir: {}}]` : "";
     const spec = smallest.replace("replicas: 4", `replicas: ${replicas}`).trimEnd() + storage;
     await page.evaluate((spec) => {
-      const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+      const view = editorView();
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: spec } });
     }, spec);
     await write(fresh, spec);

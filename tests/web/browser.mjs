@@ -105,7 +105,7 @@ export async function close() {
 export async function open(server, { hash = "", spec, wait = true, ...options } = {}) {
   const context = await (await launch()).newContext({ viewport: { width: 1280, height: 800 }, ...options });
   opened.getStore()?.push(context);
-  await context.addInitScript(rememberShown);
+  await context.addInitScript(prepare);
   context.setDefaultTimeout(30_000 * Math.min(6, slack()));
   const page = await context.newPage();
   page.complaints = [];
@@ -124,10 +124,7 @@ export const ready = (page) => page.waitForSelector("html[data-ready]");
 export const editor = (page) => page.locator("#editor .cm-content");
 
 /** The editor's whole text, including lines that are not drawn. */
-export const text = (page) =>
-  page.evaluate(() =>
-    document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view.state.doc.toString(),
-  );
+export const text = (page) => page.evaluate(() => editorView().state.doc.toString());
 
 /** Replaces the editor's text by pasting, and waits for the preview. */
 export async function write(page, spec) {
@@ -143,7 +140,7 @@ export async function write(page, spec) {
       const target = document.querySelector("#editor").shadowRoot.querySelector(".cm-content");
       // Firefox gives no data to a paste event that a script made.
       if (navigator.userAgent.includes("Firefox")) {
-        target.cmTile.view.dispatch({ changes: { from: 0, insert: spec }, userEvent: "input.paste" });
+        editorView().dispatch({ changes: { from: 0, insert: spec }, userEvent: "input.paste" });
         return;
       }
       target.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
@@ -151,25 +148,17 @@ export async function write(page, spec) {
   );
 }
 
-/** Runs in the page: keeps the text of the editor of each preview that is shown. */
-function rememberShown() {
+/** Runs in the page: gives the tests the editor's view, and keeps the text of the editor of each preview that is shown. */
+function prepare() {
+  window.editorView = () => document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
   new MutationObserver(() => {
-    const { view } = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile;
-    window.shownText = view.state.doc;
+    window.shownText = editorView().state.doc;
   }).observe(document, { subtree: true, attributeFilter: ["data-shown"] });
 }
 
 /** Waits until the page shows the preview of the editor's text. */
 export const settled = (page) =>
-  page.waitForFunction(
-    () =>
-      document
-        .querySelector("#editor")
-        .shadowRoot.querySelector(".cm-content")
-        .cmTile.view.state.doc.eq(window.shownText),
-    null,
-    { polling: 20 },
-  );
+  page.waitForFunction(() => editorView().state.doc.eq(window.shownText), null, { polling: 20 });
 
 /** The address of the page. `page.url()` is that of some time before. */
 export const address = (page) => page.evaluate(() => location.href);

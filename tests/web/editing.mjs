@@ -477,7 +477,7 @@ test("a link opens beside the draft, with a way back", async () => {
 async function typeText(page, whole, delay) {
   const column = () =>
     page.evaluate(() => {
-      const { state } = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+      const { state } = editorView();
       const { head } = state.selection.main;
       return head - state.doc.lineAt(head).from;
     });

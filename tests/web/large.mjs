@@ -144,7 +144,7 @@ test("the heap does not grow over an hour of edits", async () => {
   /** Types over the number of workers, in each view in turn. */
   const edits = (count) =>
     page.evaluate(async (count) => {
-      const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+      const view = editorView();
       const views = ["picture", "plan", "objects", "apply"];
       for (let edit = 0; edit < count; edit++) {
         if (edit % 50 === 0) document.querySelector(`#tab-${views[(edit / 50) % 4]}`).click();

@@ -28,7 +28,7 @@ test("frames of gangs and racks come behind the workers, and can be opened", asy
   // The frame is new, and the workers are old.
   await after(page, () =>
     page.evaluate((gang) => {
-      const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+      const view = editorView();
       view.dispatch({ changes: { from: view.state.doc.length, insert: gang } });
     }, gang),
   );
@@ -50,7 +50,7 @@ test("frames of gangs and racks come behind the workers, and can be opened", asy
     await after(page, () =>
       page.evaluate(
         ([from, to]) => {
-          const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+          const view = editorView();
           const at = view.state.doc.toString().indexOf(from);
           view.dispatch({ changes: { from: at, to: at + from.length, insert: to } });
         },

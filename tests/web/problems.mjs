@@ -201,7 +201,7 @@ test("a missing field is inserted in its place with its value selected", async (
   const page = await open(server, { spec: `${head}metadata:\n  # ours\n  namespace: ml\n` });
   const marked = () =>
     page.evaluate(() => {
-      const { state } = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+      const { state } = editorView();
       return state.sliceDoc(state.selection.main.from, state.selection.main.to);
     });
   const first = (await listed(page)).map((one) => one.fix);

@@ -19,7 +19,7 @@ async function keys(page, count, find) {
   const times = [];
   for (let key = 0; key < count; key++) {
     const digit = await page.evaluate((find) => {
-      const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+      const view = editorView();
       const found = new RegExp(find).exec(view.state.doc.toString());
       const head = found.index + found[0].length;
       view.focus();

@@ -13,13 +13,16 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return fill(document.createElement(tag), attributes, children);
 }
 
+/** The namespace of SVG elements. */
+export const SVG = "http://www.w3.org/2000/svg";
+
 /** Makes an SVG element. */
 export function s<K extends keyof SVGElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
   ...children: Child[]
 ): SVGElementTagNameMap[K] {
-  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+  return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
 function fill<E extends Element>(element: E, attributes: Attributes, children: Child[]): E {

@@ -1,7 +1,7 @@
 // Shows the picture of a job, which the compiler draws. A part keeps its element as long as its key stays, so that it moves to
 // its new place.
 import { h, s, setAttributes, setText } from "./dom";
-import { elementsOf, isAlike, type SvgElement } from "./svg-elements";
+import { patch, type SvgElement } from "./svg-elements";
 import type { Picture as Drawing, PictureItem } from "./wire/types";
 
 /** A change that follows another within this time, in ms, is shown without motion, which the next key would interrupt. */
@@ -81,9 +81,7 @@ export class Picture {
       const smooth = now - this.changedAt > STILL;
       this.changedAt = now;
       this.svg.classList.toggle("smooth", smooth);
-      for (const id of gone) {
-        this.hide(id);
-      }
+      for (const id of gone) this.hide(id);
       for (const item of changed) this.place(item, smooth);
       if (this.marker.parentNode) this.marker.remove();
       this.order(items);
@@ -142,7 +140,7 @@ export class Picture {
     const { group } = shown;
     if (field !== undefined) setAttributes(group, { "data-field": field });
     if (before?.x !== x || before.y !== y) group.style.transform = `translate(${x}px, ${y}px)`;
-    if (before?.svg !== svg) draw(shown, svg);
+    if (before?.svg !== svg) shown.elements = patch(group, shown.elements, svg, shown.tip);
   }
 
   private groupOf(id: string, item: PictureItem, smooth: boolean): SVGGElement {
@@ -264,50 +262,4 @@ function isSame(one: PictureItem | undefined, other: PictureItem): boolean {
     one.field === other.field &&
     one.grid?.workers === other.grid?.workers
   );
-}
-
-/** Draws the SVG of a part in its group: changes the elements that it has, as far as they are alike. */
-function draw(shown: Shown, svg: string) {
-  const { group, tip, elements: before } = shown;
-  const elements = elementsOf(svg);
-  shown.elements = elements;
-  if (!elements || !before) {
-    // The compiler escapes texts, and the page's policy forbids scripts.
-    group.innerHTML = svg;
-    if (tip) group.append(tip);
-    return;
-  }
-  let next = group.firstElementChild;
-  for (const [index, element] of elements.entries()) {
-    const old = before[index];
-    if (!old) group.insertBefore(made(element), tip ?? null);
-    else if (next) {
-      const shownOld = next;
-      next = next.nextElementSibling;
-      if (isAlike(old, element)) change(shownOld, old, element);
-      else shownOld.replaceWith(made(element));
-    }
-  }
-  for (let index = elements.length; index < before.length && next; index++) {
-    const extra = next;
-    next = next.nextElementSibling;
-    extra.remove();
-  }
-}
-
-function made({ tag, attributes, text }: SvgElement): Element {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (let at = 0; at < attributes.length; at += 2)
-    element.setAttribute(attributes[at] ?? "", attributes[at + 1] ?? "");
-  if (text) element.textContent = text;
-  return element;
-}
-
-/** Changes what differs: attributes and text. */
-function change(shown: Element, from: SvgElement, to: SvgElement) {
-  for (let at = 0; at < to.attributes.length; at += 2) {
-    const value = to.attributes[at + 1] ?? "";
-    if (from.attributes[at + 1] !== value) shown.setAttribute(to.attributes[at] ?? "", value);
-  }
-  if (from.text !== to.text && shown.firstChild) shown.firstChild.nodeValue = to.text;
 }

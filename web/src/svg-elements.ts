@@ -1,5 +1,6 @@
 // Reads the SVG of a part of the picture as elements, so that the page can change only what differs between two drawings of a part.
 // That is faster than to parse the SVG and to insert new elements for each key.
+import { SVG } from "./dom";
 
 /** An element without elements in it. */
 export interface SvgElement {
@@ -7,6 +8,59 @@ export interface SvgElement {
   /** Names and values in turn. */
   attributes: string[];
   text: string;
+}
+
+/**
+ * Draws the SVG in the group, before `last`: changes the elements that the group has, as far as they are alike. Takes what was returned
+ * the last time; an empty list for an empty group. Returns undefined if the browser has parsed the SVG.
+ */
+export function patch(
+  group: Element,
+  before: SvgElement[] | undefined,
+  svg: string,
+  last?: Element,
+): SvgElement[] | undefined {
+  const elements = elementsOf(svg);
+  if (!elements || !before) {
+    // The compiler escapes texts, and the page's policy forbids scripts.
+    group.innerHTML = svg;
+    if (last) group.append(last);
+    return elements;
+  }
+  let next = group.firstElementChild;
+  for (const [index, element] of elements.entries()) {
+    const old = before[index];
+    if (!old) group.insertBefore(made(element), last ?? null);
+    else if (next) {
+      const shown = next;
+      next = next.nextElementSibling;
+      if (isAlike(old, element)) change(shown, old, element);
+      else shown.replaceWith(made(element));
+    }
+  }
+  for (let index = elements.length; index < before.length && next; index++) {
+    const extra = next;
+    next = next.nextElementSibling;
+    extra.remove();
+  }
+  return elements;
+}
+
+function made({ tag, attributes, text }: SvgElement): Element {
+  const element = document.createElementNS(SVG, tag);
+  for (let at = 0; at < attributes.length; at += 2)
+    element.setAttribute(attributes[at] ?? "", attributes[at + 1] ?? "");
+  if (text) element.textContent = text;
+  return element;
+}
+
+/** Changes what differs: attributes and text. */
+function change(shown: Element, from: SvgElement, to: SvgElement) {
+  for (let at = 0; at < to.attributes.length; at += 2) {
+    const value = to.attributes[at + 1] ?? "";
+    if (from.attributes[at + 1] !== value) shown.setAttribute(to.attributes[at] ?? "", value);
+  }
+  if (from.text !== to.text && shown.firstChild) shown.firstChild.nodeValue = to.text;
 }
 
 /** An element as the compiler writes it, with attributes in single quotes. */

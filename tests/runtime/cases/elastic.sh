@@ -136,6 +136,7 @@ case_elastic_continues_after_a_rank_failed() {
 
 prepare_elastic_continues_after_a_worker_was_killed() { make_horovod; }
 takes_a_minute elastic_continues_after_a_worker_was_killed
+only_in_test_all elastic_continues_after_a_worker_was_killed
 case_elastic_continues_after_a_worker_was_killed() {
   counts || return
   kill_pod worker-1

@@ -99,6 +99,7 @@ case_jax() { trains jax; }
 
 takes_a_minute jax_loses_a_worker
 prepare_jax_loses_a_worker() { make_framework jax; }
+only_in_test_all jax_loses_a_worker
 case_jax_loses_a_worker() { loses_a_worker jax; }
 
 takes_a_minute jax_notices_a_silent_worker
@@ -119,6 +120,7 @@ case_jax_retries() { fails_once jax; }
 # JAX handles SIGTERM: all processes reach the same step.
 takes_a_minute jax_drained
 prepare_jax_drained() { make_framework jax; }
+only_in_test_all jax_drained
 case_jax_drained() {
   with_framework jax 'env: {WAIT: "1"}' || return 0
   until_started 0 "up 1" && until_started 1 "up 3"
@@ -145,6 +147,7 @@ only_in_test_all tensorflow_loses_a_worker tensorflow_notices_a_silent_worker te
 
 prepare_tensorflow() { make_framework tensorflow; }
 takes_a_minute tensorflow
+only_in_test_all tensorflow
 case_tensorflow() { trains tensorflow; }
 
 takes_a_minute tensorflow_loses_a_worker
@@ -186,6 +189,7 @@ case_tensorflow_keras() {
 
 takes_a_minute tensorflow_keras_3
 prepare_tensorflow_keras_3() { make_framework tensorflow; }
+only_in_test_all tensorflow_keras_3
 case_tensorflow_keras_3() {
   with_framework tensorflow 'env: {KERAS: keras}' 'lifecycle: {retries: 0}' || return 0
   until_started 0 "loaded 1"

@@ -77,6 +77,7 @@ EOL
 # The elastic chart: the command of its tutorial; workers leave and return during the training.
 prepare_import_elastic_horovod() { make_horovod; }
 takes_a_minute import_elastic_horovod
+only_in_test_all import_elastic_horovod
 case_import_elastic_horovod() {
   use_horovod
   program horovod/examples/elastic/pytorch/pytorch_imagenet_resnet50_elastic.py 'exec(open("/programs/elastic.py").read())'

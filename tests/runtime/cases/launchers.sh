@@ -62,6 +62,7 @@ deepspeed_job() {
 prepare_deepspeed_open_mpi() { make_images openmpi4; }
 prepare_deepspeed_mpich() { make_images openmpi4 mpich; }
 prepare_deepspeed_intel_mpi() { make_images openmpi4 intelmpi; }
+only_in_test_all deepspeed_open_mpi
 case_deepspeed_open_mpi() { deepspeed_job openmpi "$open_mpi_4" "python3, /programs/torch_sum.py"; }
 case_deepspeed_mpich() { deepspeed_job mpich "$hydra" "/srv/mpich/bin/python3, /programs/mpi_sum.py"; }
 case_deepspeed_intel_mpi() { deepspeed_job intelmpi "$hydra" "/srv/intelmpi/bin/python3, /programs/mpi_sum.py"; }
@@ -120,6 +121,7 @@ loses_a_worker_under() {
 }
 prepare_loses_a_worker_under_horovodrun() { make_horovod; }
 prepare_loses_a_worker_under_shell() { make_images openmpi5; }
+only_in_test_all loses_a_worker_under_horovodrun
 case_loses_a_worker_under_horovodrun() { loses_a_worker_under horovod-gpu; }
 case_loses_a_worker_under_shell() { version=5 loses_a_worker_under shell; }
 
@@ -131,10 +133,13 @@ prepare_silent_worker_under_intel_mpi() { make_images intelmpi; }
 prepare_silent_worker_under_horovodrun() { make_horovod; }
 prepare_silent_worker_under_deepspeed() { make_images openmpi4; }
 prepare_silent_worker_under_shell() { make_images openmpi4; }
+only_in_test_all silent_worker_under_mpich
 case_silent_worker_under_mpich() { goes_silent_under mpich; }
 case_silent_worker_under_intel_mpi() { goes_silent_under intel-mpi; }
+only_in_test_all silent_worker_under_horovodrun
 case_silent_worker_under_horovodrun() { goes_silent_under horovod-gpu --set 'spec.launcher.args=[--gloo]'; }
 case_silent_worker_under_deepspeed() { goes_silent_under deepspeed; }
+only_in_test_all silent_worker_under_shell
 case_silent_worker_under_shell() { goes_silent_under shell; }
 
 prepare_drained_under_mpich() { make_images mpich; }
@@ -144,6 +149,7 @@ prepare_drained_under_deepspeed() { make_images openmpi4; }
 prepare_drained_under_shell() { make_images openmpi4; }
 case_drained_under_mpich() { drained_under mpich; }
 case_drained_under_intel_mpi() { drained_under intel-mpi; }
+only_in_test_all drained_under_horovodrun
 case_drained_under_horovodrun() { drained_under horovod-gpu --set 'spec.launcher.args=[--gloo]'; }
 case_drained_under_deepspeed() { drained_under deepspeed; }
 case_drained_under_shell() { drained_under shell; }
@@ -203,6 +209,7 @@ horovod_job() {
   expect 0 "trained"
   released
 }
+only_in_test_all horovodrun_by_mpi
 case_horovodrun_by_mpi() {
   horovod_job
   if [[ -n ${HOROVOD:-} ]]; then sums "$open_mpi_4" " by MPI"; else sums "$open_mpi_5" " by MPI"; fi
@@ -213,6 +220,7 @@ case_horovodrun_by_gloo() {
 }
 
 prepare_impostor_under_horovodrun() { make_horovod; }
+only_in_test_all impostor_under_horovodrun
 case_impostor_under_horovodrun() {
   impostor
   use_horovod
@@ -225,6 +233,7 @@ case_impostor_under_horovodrun() {
 # Elastic: a worker is killed during the training, which continues without it and uses it again when it returns.
 prepare_horovodrun_elastic() { make_horovod; }
 takes_a_minute horovodrun_elastic
+only_in_test_all horovodrun_elastic
 case_horovodrun_elastic() {
   use_horovod
   from_example elastic --set "spec.command=[python3, $(of_framework elastic)]" --set 'spec.env.STEPS="100"' \
@@ -255,6 +264,7 @@ case_training_goes_on() {
 
 # The script of docs/many-nodes.md after its diff for Horovod.
 prepare_script_with_horovod() { make_horovod; }
+only_in_test_all script_with_horovod
 case_script_with_horovod() {
   local script=train diff=horovod
   if [[ ${HOROVOD:-} == tensorflow ]]; then script=train_tf diff=horovod-tensorflow; fi
@@ -308,6 +318,7 @@ case_mpirun_of_old() {
 }
 
 prepare_horovodrun_of_old() { make_horovod; }
+only_in_test_all horovodrun_of_old
 case_horovodrun_of_old() {
   local said
   use_horovod

@@ -53,6 +53,7 @@ case_stall_names_slow_ranks() {
 # Only a report: the training continues after it, and a second stall is reported again. The program that prints native stacks stops the
 # process and is too slow, as gdb on a busy node.
 takes_a_minute stall_report
+only_in_test_all stall_report
 case_stall_report() {
   image prepare 'cat >usr/local/bin/eu-stack <<"END"
 #!/usr/bin/python3
@@ -72,6 +73,7 @@ END
 
 # Only changes of the file count if the spec names one.
 takes_a_minute stall_by_file
+only_in_test_all stall_by_file
 case_stall_by_file() {
   stalling 'PRINT: "1", STEPS: "1000"' 'lifecycle: {stall: {timeout: 15s, file: /tmp/progress}, retries: 0}'
   expect 42 "no change of /tmp/progress for " "4 ranks" ">:step 9"
@@ -223,6 +225,7 @@ stalls_after() {
 
 # Under torchrun, index 0 asks the other pods, and all of them end their ranks, which the agents start again.
 takes_a_minute stall_under_torchrun
+only_in_test_all stall_under_torchrun
 case_stall_under_torchrun() {
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
   image prepare 'cat >usr/local/lib/hang.py <<"END"

@@ -89,7 +89,8 @@ case_stop_now_while_it_saves() {
   wait_for launcher ":up 3" || return
   a_kubectl stop "$job" >"$work/first.log" 2>&1 &
   wait_for launcher ">:saving" || return
-  grep -q "the ranks get the signal of lifecycle.checkpoint" "$work/first.log" || fail "the first stop printed: $(<"$work/first.log")"
+  # The first stop prints this when it has seen the phase, which may be later.
+  wait_for first "the ranks get the signal of lifecycle.checkpoint" || return
   in_phase stopping || return
   stops 15 --now
 }

@@ -188,8 +188,10 @@ end_in_an_upload() {
   [[ -z $(find "$work"/buckets/out/.sgwtmp/multipart -type f) ]] || fail "parts stay in the bucket"
   released
 }
+only_in_test_all s3_ends_in_an_upload
 case_s3_ends_in_an_upload() { end_in_an_upload true; }
 # As with `kubectl delete -f`: the worker that uploads stays until both have ended.
+only_in_test_all s3_deleted_with_its_workers
 case_s3_deleted_with_its_workers() { end_in_an_upload scale 0; }
 
 # A changed spec is applied: the old run uploads what its ranks have saved.

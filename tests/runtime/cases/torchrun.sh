@@ -16,6 +16,7 @@ torchrun_job() {
 case_torchrun() { torchrun_job; }
 
 # The rendezvous decides which agent gets which ranks.
+only_in_test_all torchrun_elastic
 case_torchrun_elastic() { torchrun_job 'workers: {replicas: 2, slotsPerWorker: 2, elastic: {minReplicas: 1, maxReplicas: 2}}'; }
 
 # agents [COMMAND [LINE...]]: starts two agents whose ranks never communicate, so that torchrun notices nothing. They end with
@@ -118,6 +119,7 @@ case_torchrun_drained() {
 }
 
 # A rank fails once: all agents start again, as often as lifecycle.retries allows.
+only_in_test_all torchrun_retries
 # shellcheck disable=SC2016 # for the ranks
 case_torchrun_retries() {
   agents '[[ $RANK != 3 || -e /tmp/tried ]] || { touch /tmp/tried; sleep 2; exit 3; }; ' || return 0
@@ -187,11 +189,13 @@ ft_trains() {
 
 only_in_test_all ft_launcher_loses_a_worker
 prepare_ft_launcher() { make_horovod && make_framework ft; }
+only_in_test_all ft_launcher
 case_ft_launcher() { ft_job && ft_trains; }
 
 # ft_launcher ends ranks of which one sends no heartbeat, and starts all ranks again.
 takes_a_minute ft_launcher_ends_a_hang
 prepare_ft_launcher_ends_a_hang() { prepare_ft_launcher; }
+only_in_test_all ft_launcher_ends_a_hang
 case_ft_launcher_ends_a_hang() {
   HANG=3 ft_job || return 0
   expect 0 "trained" "of 4 on $job-$run-0: sum 6"

@@ -77,6 +77,7 @@ case_tree_deepspeed_intel_mpi() {
   deepspeed_over_a_tree intelmpi
 }
 prepare_tree_horovodrun_by_mpi() { make_horovod; }
+only_in_test_all tree_horovodrun_by_mpi
 case_tree_horovodrun_by_mpi() {
   use_horovod
   log="mpirun uses a tree of ssh sessions, if horovodrun calls it" trains_over_a_tree 'launcher: horovodrun'
@@ -93,9 +94,11 @@ horovodrun_opens() {
   wait_for launcher "received SIGTERM"
 }
 prepare_tree_horovodrun_sessions() { make_horovod; }
+only_in_test_all tree_horovodrun_sessions
 case_tree_horovodrun_sessions() { horovodrun_opens 4 'launcher: horovodrun'; }
 # With Gloo, each rank needs a session of the launcher.
 prepare_tree_horovodrun_by_gloo() { make_horovod; }
+only_in_test_all tree_horovodrun_by_gloo
 case_tree_horovodrun_by_gloo() {
   horovodrun_opens 7 'launcher: {kind: horovodrun, args: [--gloo]}'
   ! grep -q "a tree of ssh sessions" "$work/launcher.log" || fail "it claims to use a tree"

@@ -69,7 +69,7 @@ report_slow() {
   local -A before=()
   for rank in "${!slow[@]}"; do before[$rank]=1; done
   slow=()
-  mapfile -t lines < <(ask_all "/bin/bash $scripts/progress.sh {} steps" | grep -E '^[0-9]{1,13} [0-9.]+ [0-9]+ [^ ]+$' | sort -n)
+  mapfile -t lines < <(ask_all "/bin/bash $scripts/progress.sh {} steps" some | grep -E '^[0-9]{1,13} [0-9.]+ [0-9]+ [^ ]+$' | sort -n)
   if ((${#lines[@]} == 0)); then
     ((++unwritten))
     return
@@ -108,15 +108,18 @@ explain_stall() {
   event Warning Stalled "$stalled"
 }
 
-# ask_all COMMAND: like on_hosts, for a command that may run twice on a host.
+# ask_all COMMAND [some]: like on_hosts, for a command that may run twice on a host. With `some`, the answers of some hosts suffice: if the
+# tree does not reach all, the launcher opens no session to each host.
 ask_all() {
-  local output
-  if output=$(over_tree 15 /bin/bash -c "${1//'{}'/'$SLURMD_NODENAME'}"); then
-    printf '%s\n' "$output"
-    [[ -z $launcher_host ]] || /bin/bash -c "${1//'{}'/$launcher_host}"
-  else
+  local output code
+  output=$(over_tree 15 /bin/bash -c "${1//'{}'/'$SLURMD_NODENAME'}")
+  code=$?
+  if ((code)) && ! { [[ ${2:-} ]] && has_tree; }; then
     on_hosts 8 "$1"
+    return
   fi
+  [[ -z $output ]] || printf '%s\n' "$output"
+  [[ -z $launcher_host ]] || /bin/bash -c "${1//'{}'/$launcher_host}"
 }
 
 # collect_tree FOLDER STORE: like collect_evidence, over the tree. Sets `asked` to the hosts whose evidence is missing or incomplete, because
