@@ -87,9 +87,10 @@ case_stop_now_while_it_saves() {
   train 'trap "echo saving; sleep 100; exit 1" USR1; echo up $OMPI_COMM_WORLD_RANK; while :; do sleep 0.2; done' \
     'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 90s}}'
   wait_for launcher ":up 3" || return
+  # The launcher reports this phase two seconds after it has started mpirun.
+  in_phase training || return
   a_kubectl stop "$job" >"$work/first.log" 2>&1 &
   wait_for launcher ">:saving" || return
-  # The first stop prints this when it has seen the phase, which may be later.
   wait_for first "the ranks get the signal of lifecycle.checkpoint" || return
   in_phase stopping || return
   stops 15 --now
