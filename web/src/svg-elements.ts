@@ -12,7 +12,7 @@ export interface SvgElement {
 
 /**
  * Draws the SVG in the group, before `last`: changes the elements that the group has, as far as they are alike. Takes what was returned
- * the last time; an empty list for an empty group. Returns undefined if the browser has parsed the SVG.
+ * the last time; an empty list for an empty group. Returns undefined if only the browser can read the SVG.
  */
 export function patch(
   group: Element,
