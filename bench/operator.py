@@ -42,15 +42,21 @@ StrictModes no
 RESOLVE = 'cut -d" " -f1 /etc/mpi/hostfile | while read -r host; do until getent hosts "$host" >/dev/null; do sleep 0.1; done; done'
 
 
-def ours(case, workers, launcher=None, **spec):
+def ours(case, workers, launcher=None, account=None, **spec):
     text = case.render({"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "sum"}, "spec": {
         "image": IMAGE, "command": RANK, "launcher": launcher or {"kind": "mpirun"},
-        "workers": {"replicas": workers, "gpus": DEVICES, "slotsPerWorker": 1, "cpu": "1", "memory": "1Gi"}} | spec})
+        "workers": {"replicas": workers, "gpus": DEVICES, "slotsPerWorker": 1, "cpu": "1", "memory": "1Gi"}
+        | ({"serviceAccountName": account} if account else {})} | spec})
     return lambda: case.apply(text)
 
 
 def ours_in_one_job(case, workers):
     return ours(case, workers, {"kind": "mpirun", "runsIn": "firstWorker"})
+
+
+def ours_without_token(case, workers):
+    """With an account of their own, workers have no token for the API server."""
+    return ours(case, workers, account="default")
 
 
 def ours_before(case, workers):
@@ -146,7 +152,7 @@ class AddressCase(Case):
 
 
 # Each way, and its column in the report.
-WAYS = {ours: "khorovod", ours_in_one_job: "… `runsIn: firstWorker`",
+WAYS = {ours: "khorovod", ours_in_one_job: "… `runsIn: firstWorker`", ours_without_token: "… workers without a token",
         **({ours_before: "before"} if BEFORE else {}), theirs: "MPI Operator"}
 
 

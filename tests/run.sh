@@ -112,8 +112,20 @@ runtime() {
             need ip iproute2 -V && need curl curl && need /usr/bin/python3 python3-yaml -c 'import yaml' &&
             need_ranks || return
     fi
-    tests/runtime/progress/lines.py && tests/runtime/download/test.py && tests/runtime/agents/test.py && binary=$(debug_binary) &&
-        KHOROVOD=$binary tests/runtime/run.sh
+    binary=$(debug_binary) || return
+    # These mostly wait, so they run beside the cases.
+    local part code=0 parts=(progress/lines download/test agents/test) started=()
+    for part in "${parts[@]}"; do
+        "tests/runtime/$part.py" >"$results/${part%/*}.log" 2>&1 &
+        started+=($!)
+    done
+    KHOROVOD=$binary tests/runtime/run.sh || code=$?
+    for part in "${!parts[@]}"; do
+        wait "${started[part]}" || code=1
+        printf 'tests/runtime/%s.py\n' "${parts[part]}"
+        cat "$results/${parts[part]%/*}.log"
+    done
+    return "$code"
 }
 
 # Jobs on this machine without Kubernetes, as a user without rights.

@@ -307,7 +307,9 @@ class Case:
 
     # Functions that wait.
 
-    def until(self, what, holds, allowed):
+    def until(self, what, holds, allowed, every=0.1):
+        """Waits until a function returns something true, and returns it. A longer `every` is for functions that start programs or
+        read logs, because other tests need the CPU."""
         end = time.time() + allowed
         while True:
             found = holds()
@@ -315,7 +317,7 @@ class Case:
                 return found
             if time.time() > end:
                 raise Failed(f"no {what} within {allowed} s")
-            time.sleep(0.1)
+            time.sleep(every)
 
     def finished(self, allowed, run=None):
         """Waits for the end of the Job of a run, or of the only Job; returns `Complete` or `Failed`."""
@@ -364,7 +366,7 @@ class Case:
                 return re.search(pattern, self.log(pod))
             except Exception:
                 return None
-        return self.until(f"line /{pattern}/ of the launcher", look, allowed)
+        return self.until(f"line /{pattern}/ of the launcher", look, allowed, every=0.3)
 
     def check(self, what, holds):
         if not holds:

@@ -57,7 +57,7 @@ def phase(case, name, wanted, allowed=90):
         seen.append(state["message"])
         return state if state["phase"] in wanted else None
     try:
-        return case.until(f"phase {wanted}", look, allowed)
+        return case.until(f"phase {wanted}", look, allowed, every=0.5)
     finally:
         case.notes.append(f"saw {len(set(seen))} states")
 
@@ -239,7 +239,7 @@ def commands_name_what_a_job_waits_for(case):
 
     def waits(name, pattern):
         case.until(f"{name}: {pattern} (the state is {status(case, name)['message']!r})",
-                   lambda: re.search(pattern, status(case, name)["message"]), 60)
+                   lambda: re.search(pattern, status(case, name)["message"]), 60, every=0.5)
     waits("big", 'waiting for [12] of 2 workers: .*Pending for ".*insufficient cpu')
     waits("image", "waiting for .*cannot pull the image: .*registry.invalid/none:1")
     waits("secret", 'cannot start: secret "none" not found')
@@ -250,7 +250,7 @@ def commands_name_what_a_job_waits_for(case):
         khorovod(case, "stop", name, "--now")
     case.kubectl("create", "quota", "few", "--hard=pods=1")
     start(case, job(name="quota", spec={"workers": {"replicas": 3, "gpus": 0}}), "quota")
-    case.until("a quota in the status", lambda: "exceeded quota: few" in status(case, "quota")["message"], 60)
+    case.until("a quota in the status", lambda: "exceeded quota: few" in status(case, "quota")["message"], 60, every=0.5)
 
 
 @play()

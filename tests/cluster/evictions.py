@@ -163,7 +163,7 @@ def retries_reread(case):
     ranks = started(case, {"lifecycle": {"retries": 0}})
     case.apply(case.render(job(spec=ranks.spec({"lifecycle": {"retries": 2}}))))
     name = case.launcher()["metadata"]["name"]
-    case.until("the new number in the launcher", lambda: case.execute(name, "cat /etc/khorovod/current/retries").stdout.strip() == "2", 180)
+    case.until("the new number in the launcher", lambda: case.execute(name, "cat /etc/khorovod/current/retries").stdout.strip() == "2", 180, every=1)
     ranks.end(1)
     case.until("end of the ranks", lambda: ranks.events("end 1"), 20)
     time.sleep(0.5)

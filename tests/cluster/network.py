@@ -64,7 +64,7 @@ def egress_is_limited(case):
     def reaches(host):
         opened = f"exec 3<>/dev/tcp/{host}/8080 && echo open"
         return case.kubectl("-n", case.namespace, "exec", launcher, "--", "timeout", "3", "/bin/bash", "-c", opened, check=False).stdout.strip()
-    case.until("the job reaches the listed pod", lambda: reaches(listed) == "open", 20)
+    case.until("the job reaches the listed pod", lambda: reaches(listed) == "open", 20, every=1)
     case.equal("the job reaches another pod", reaches(unlisted), "")
     case.equal("the end", case.finished(120), "Complete")
     case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())

@@ -3,6 +3,7 @@
 usage: main.py BINARY GOYAML [JUDGE...]
 """
 
+import concurrent.futures
 import os
 import sys
 import tempfile
@@ -18,22 +19,34 @@ JUDGES = {
 }
 # A judge that runs only if it is named.
 NAMED = {"chart": chart.judge}
+# Has time limits, so it runs after all others, which have ended by then.
+LAST = "bad_input"
 SHOWN = int(os.environ.get("OUTPUT_SHOWN", "40"))  # failures per check
 
 
+def ask(name, corpus):
+    """The verdict of a judge, and its seconds."""
+    start = time.monotonic()
+    try:
+        verdict = (JUDGES | NAMED)[name](corpus)
+    except Exception:  # a check that raises has failed
+        verdict = Verdict(name, "broke", traceback.format_exc().splitlines()[-6:])
+    return verdict, time.monotonic() - start
+
+
 def main(binary, goyaml, *chosen):
-    failed = 0
-    with tempfile.TemporaryDirectory(prefix="khorovod-judges-") as scratch:
+    failed, chosen = 0, chosen or tuple(JUDGES)
+    # Most judges wait for programs that they start. `scripts` takes as long as all others together, so it starts first.
+    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+    with tempfile.TemporaryDirectory(prefix="khorovod-judges-") as scratch, pool:
         corpus = Corpus(binary, goyaml, scratch)
-        for name in chosen or JUDGES:
-            start = time.monotonic()
-            try:
-                verdict = (JUDGES | NAMED)[name](corpus)
-            except Exception:  # a check that raises has failed
-                verdict = Verdict(name, "broke", traceback.format_exc().splitlines()[-6:])
+        order = sorted(chosen, key=lambda name: name != "scripts")
+        verdicts = {name: pool.submit(ask, name, corpus) for name in order if name != LAST}
+        for name in chosen:
+            verdict, seconds = ask(name, corpus) if name == LAST else verdicts[name].result()
             failed += bool(verdict.failures)
             mark = "FAIL" if verdict.failures else "ok  "
-            print(f"{mark} {verdict.name}: {verdict.counted} ({time.monotonic() - start:.1f} s)")
+            print(f"{mark} {verdict.name}: {verdict.counted} ({seconds:.1f} s)")
             for note in verdict.notes:
                 print(f"       {note}")
             for wrong in verdict.failures[:SHOWN]:
@@ -41,7 +54,7 @@ def main(binary, goyaml, *chosen):
             if len(verdict.failures) > SHOWN:
                 print(f"     - and {len(verdict.failures) - SHOWN} more")
             sys.stdout.flush()
-    print(f"{len(chosen or JUDGES) - failed} passed, {failed} failed")
+    print(f"{len(chosen) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -406,6 +406,15 @@ test("a notice brings back the draft that an example, a file or an import has re
   await after(page, () => page.keyboard.press("Enter"));
   same([await text(page), await notice.isVisible()], [mine, false], "the draft");
   same(await page.evaluate(() => document.activeElement.id), "editor", "the focus");
+  // The notice is there after a reload, too.
+  await after(page, () => page.selectOption("#examples", "elastic"));
+  await page.reload();
+  await back.waitFor();
+  await after(page, () => back.click());
+  same([await text(page), await notice.isVisible()], [mine, false], "the draft after a reload");
+  await page.reload();
+  await page.waitForFunction(() => document.documentElement.dataset.ready !== undefined);
+  check(!(await notice.isVisible()), "a notice that was answered comes back");
   // An imported job is a draft, too.
   await page.getByRole("button", { name: "Import…" }).click();
   await page.getByLabel("File to import").fill(readFileSync(join(root, "tests/import/ffdl/tf-mnist.yml"), "utf8"));

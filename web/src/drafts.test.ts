@@ -54,6 +54,21 @@ describe("drafts", () => {
     expect(drafts.others().map(({ spec }) => spec)).toEqual(["of a link, changed"]);
   });
 
+  it("are offered by a notice after a reload, until it is hidden", () => {
+    const [browser, tab] = [storage(), storage()];
+    const drafts = new Drafts(browser, tab, asIs);
+    drafts.store("mine");
+    drafts.flush();
+    const mine = { id: drafts.current ?? "", spec: "mine", time: 0 };
+    drafts.open("of a link");
+    drafts.offer({ because: "link", draft: mine });
+    const reloaded = new Drafts(browser, tab, asIs);
+    expect(reloaded.restore()).toBe("of a link");
+    expect(reloaded.offered()).toMatchObject({ because: "link", draft: { id: mine.id, spec: "mine" } });
+    reloaded.offer(undefined);
+    expect(new Drafts(browser, tab, asIs).offered()).toBeUndefined();
+  });
+
   it("of two tabs do not replace each other", () => {
     const browser = storage();
     const [one, other] = [new Drafts(browser, storage(), asIs), new Drafts(browser, storage(), asIs)];

@@ -15,6 +15,8 @@ const ID = "draft";
 const OPENED = "opened";
 /** The drafts of this tab that are not stored as they are, because they have secrets. */
 const WHOLE = "whole";
+/** Why the tab shows another spec than the user's, and the id of the draft that a notice offers. */
+const OFFERED = "offered";
 /** How long to wait after the last change before the spec is stored, in ms. */
 const DELAY = 400;
 /** At most so many drafts are kept, with so many characters together. */
@@ -28,6 +30,12 @@ export interface StoredDraft {
   /** The time of its last change, in ms. */
   time: number;
   spec: string;
+}
+
+/** A draft that a notice offers: a link was opened instead of it, or another spec has replaced it. */
+export interface Offered {
+  because: "link" | "replaced";
+  draft: StoredDraft;
 }
 
 const checkDrafts: c.Check<StoredDraft[]> = c.array(c.object({ id: c.string, time: c.number, spec: c.string }));
@@ -91,6 +99,18 @@ export class Drafts {
   /** The id of the draft of this tab, if it has one. */
   get current(): string | undefined {
     return this.id;
+  }
+
+  /** Keeps what a notice offers, so that the page offers it again after a reload; undefined if there is no notice. */
+  offer(offered: Offered | undefined) {
+    set(this.tab, OFFERED, offered && `${offered.because} ${offered.draft.id}`);
+  }
+
+  /** The draft that a notice offered before a reload. */
+  offered(): Offered | undefined {
+    const [because, id] = (get(this.tab, OFFERED) ?? "").split(" ");
+    const draft = this.others().find((one) => one.id === id);
+    return draft && { because: because === "link" ? "link" : "replaced", draft };
   }
 
   /** Stores a changed spec, once it has not changed for a moment. */

@@ -93,7 +93,8 @@ const theme = EditorView.theme({
   // On a narrow screen it would cover the list.
   "@media (max-width: 760px)": { ".cm-completionInfo": { display: "none" } },
   ".field p": { margin: "4px 0" },
-  ".field code, .cm-diagnostic code": { fontFamily: "var(--mono)", fontSize: "12px" },
+  // As a block, `--target` does not break after its dashes.
+  ".field code, .cm-diagnostic code": { fontFamily: "var(--mono)", fontSize: "12px", display: "inline-block" },
   ".field .row": { display: "flex", gap: "8px" },
   ".field .row span": { color: "var(--muted)", minWidth: "4.5em" },
   ".cm-diagnostic": { padding: "8px 12px", fontFamily: "var(--sans)", fontSize: "13px", lineHeight: "1.45" },

@@ -5,7 +5,7 @@ import targetsModuleFile from "../pkg/khorovod_web_targets_bg.wasm?url";
 import { bookAddress, bookLink } from "./book";
 import { asError, type Compiled, Compiler } from "./compiler";
 import { byId, count, h, markup, setText } from "./dom";
-import { Drafts, type StoredDraft } from "./drafts";
+import { Drafts, type Offered, type StoredDraft } from "./drafts";
 import { Editor } from "./editor";
 import { loadExamples, smallest } from "./examples";
 import { fixAll } from "./fix-all";
@@ -38,6 +38,11 @@ const TARGETS: [string, string][] = [
   ["volcano", "Volcano"],
   ["slurm", "Slurm"],
 ];
+/** The notice beside a spec that is not the user's draft, and its button. */
+const NOTICES: Record<Offered["because"], [string, string]> = {
+  link: ["This spec came with the link. Your own one is kept. ", "Back to mine"],
+  replaced: ["The spec before this one is kept as a draft. ", "Bring it back"],
+};
 /** How long the result of an action is shown, in ms. */
 const ANNOUNCED = 12_000;
 
@@ -138,8 +143,12 @@ export class Page {
     this.report(this.useTarget(decodePermalink(location.hash).target));
     this.result.open(VIEWS.find((view) => view === decodePermalink(location.hash).view) ?? "picture");
     const linked = await this.specOfLink();
-    if (linked === undefined || this.drafts.isOpened(linked)) this.editor.load(this.drafts.restore() ?? smallest);
-    else this.openLinked(linked);
+    if (linked === undefined || this.drafts.isOpened(linked)) {
+      this.editor.load(this.drafts.restore() ?? smallest);
+      const offered = this.drafts.offered();
+      // There may be a notice that the link is damaged.
+      if (offered && byId("notice").hidden) this.offerBack(offered);
+    } else this.openLinked(linked);
     this.claimDraft();
     if (typeof WebAssembly !== "object") {
       this.fail(NO_WEBASSEMBLY);
@@ -282,11 +291,7 @@ export class Page {
     this.drafts.open(spec);
     this.show(spec);
     if (id === undefined || text === spec) return false;
-    this.offerBack("The spec before this one is kept as a draft. ", "Bring it back", {
-      id,
-      spec: text,
-      time: Date.now(),
-    });
+    this.offerBack({ because: "replaced", draft: { id, spec: text, time: Date.now() } });
     return true;
   }
 
@@ -298,9 +303,11 @@ export class Page {
   }
 
   /** Shows a notice with a button that continues a draft. */
-  private offerBack(text: string, label: string, draft: StoredDraft) {
+  private offerBack(offered: Offered) {
+    const [text, label] = NOTICES[offered.because];
+    const { draft } = offered;
     const hide = () => {
-      byId("notice").hidden = true;
+      this.hideNotice();
       this.editor.focus();
     };
     const notice = byId("notice");
@@ -312,6 +319,12 @@ export class Page {
       h("button", { type: "button", onclick: hide }, "Hide"),
     );
     notice.hidden = false;
+    this.drafts.offer(offered);
+  }
+
+  private hideNotice() {
+    byId("notice").hidden = true;
+    this.drafts.offer(undefined);
   }
 
   /** Applies the fixes of these problems, and of those that are found after them, as one change. */
@@ -329,7 +342,7 @@ export class Page {
     this.importReport.forget();
     this.result.forget();
     clearAddress();
-    byId("notice").hidden = true;
+    this.hideNotice();
     this.editor.load(spec);
   }
 
@@ -343,8 +356,7 @@ export class Page {
     this.load(spec);
     // The name of an example stays in the address, as it is short and can be shared.
     if (decodePermalink(hash).example !== undefined) history.replaceState(null, "", hash);
-    if (own && own.spec !== spec)
-      this.offerBack("This spec came with the link. Your own one is kept. ", "Back to mine", own);
+    if (own && own.spec !== spec) this.offerBack({ because: "link", draft: own });
   }
 
   /** Continues a stored draft. If it is not stored, as the browser may store nothing, uses `otherwise`. */

@@ -1,6 +1,8 @@
 """shellcheck and `bash -n` on every script in every ConfigMap, each distinct text once."""
 
+import concurrent.futures
 import hashlib
+import os
 import pathlib
 import re
 import shutil
@@ -52,7 +54,8 @@ def check(folder, names):
 def judge(corpus):
     """Checks scripts in a folder with the other files of their ConfigMap, as in a pod."""
     verdict = Verdict("shellcheck and bash -n", "")
-    seen, all_scripts = set(), 0
+    seen, all_scripts, checks = set(), 0, []
+    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
     for example, document in corpus.objects:
         for _, data in scripts([document]):
             names = [name for name, text in data.items() if is_script(name, text)]
@@ -66,7 +69,8 @@ def judge(corpus):
             folder.mkdir(parents=True, exist_ok=True)
             for name, text in data.items():
                 (folder / name).write_text(text, newline="")
-            verdict.failures += [f"{example.name}: {label(document)}: {wrong}" for wrong in check(folder, fresh)]
+            checks.append((f"{example.name}: {label(document)}", pool.submit(check, folder, fresh)))
+    verdict.failures += [f"{place}: {wrong}" for place, found in checks for wrong in found.result()]
     verdict.counted = f"{len(seen)} distinct of {all_scripts} scripts"
     if not all_scripts:
         verdict.failures.append("no script found at all")
