@@ -112,9 +112,9 @@ runtime() {
             need ip iproute2 -V && need curl curl && need /usr/bin/python3 python3-yaml -c 'import yaml' &&
             need_ranks || return
     fi
-    binary=$(debug_binary) || return
+    tests/runtime/progress/lines.py && binary=$(debug_binary) || return
     # These mostly wait, so they run beside the cases.
-    local part code=0 parts=(progress/lines download/test agents/test) started=()
+    local part code=0 parts=(download/test agents/test) started=()
     for part in "${parts[@]}"; do
         "tests/runtime/$part.py" >"$results/${part%/*}.log" 2>&1 &
         started+=($!)
