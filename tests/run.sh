@@ -36,8 +36,9 @@ rust() {
     for shell in zsh fish; do
         need "$shell" "$shell" || partly "completions: $shell is not installed"
     done
+    # `cargo run` would compile the example again, with the features of one crate only.
     need shellcheck shellcheck && cargo test --locked "${crates[@]}" &&
-        cargo run --locked --quiet --example render -- examples/smallest/job.yaml 2>/dev/null | grep -q '^kind: StatefulSet$' || return
+        "${CARGO_TARGET_DIR:-target}/debug/examples/render" examples/smallest/job.yaml 2>/dev/null | grep -q '^kind: StatefulSet$' || return
     [[ -d ${KHOROVOD_CORPUS:-/nowhere} ]] ||
         partly "KHOROVOD_CORPUS does not name a folder with other people's files and with the operators' custom resources"
 }
@@ -65,9 +66,9 @@ workflows() {
 
 # The shell blocks of the docs that need no cluster, and the specs of the chaos bench and of the tests with an older version.
 blocks() {
-    local binary=${CARGO_TARGET_DIR:-target}/debug/khorovod
-    cargo build --locked --quiet && tests/blocks/blocks.py "$binary" && python3 -B tests/session/record.py "$binary" && python3 -B bench/chaos/specs.py "$binary" &&
-        KHOROVOD=$(realpath "$binary") python3 -B tests/cluster/against.py check
+    local binary
+    binary=$(debug_binary) && tests/blocks/blocks.py "$binary" && python3 -B tests/session/record.py "$binary" && python3 -B bench/chaos/specs.py "$binary" &&
+        KHOROVOD=$binary python3 -B tests/cluster/against.py check
 }
 
 # The docs as a book: links, anchors, and results of its search.
@@ -85,7 +86,7 @@ site() {
 start() { binary=$(shipped) && tests/blocks/start.sh "$binary"; }
 
 # Import cycles, the order of the phases, and what the core touches. Part of the stage `rust` too.
-layers() { cargo test --locked --quiet --test layers; }
+layers() { cargo test --locked --quiet "${crates[@]}" --test layers; }
 # Plain English, by the rules in tests/prose.
 prose() {
     local linter
@@ -98,10 +99,15 @@ need_ranks() {
     need mpirun openmpi-bin && need mpichversion mpich && need /usr/bin/python3 python3-torch -c 'import torch'
 }
 
-# debug_binary: prints the path of the debug binary. The first call builds it, and not the later ones, because they could wait for a
-# stage that compiles beside them.
+# debug_binary: prints the path of the debug binary. The first call builds it, unless the stage `rust` has: only its features differ, and a
+# second build takes 25 s. Later calls do not, because they could wait for a stage that compiles beside them.
 debug_binary() {
-    if [[ ! -e $results/built ]]; then cargo build --quiet --locked >&2 && touch "$results/built" || return; fi
+    local code=1
+    if [[ ! -e $results/built ]]; then
+        [[ ! -e $results/rust ]] || read -r code _ <"$results/rust"
+        ((code == 0)) || cargo build --quiet --locked >&2 || return
+        touch "$results/built"
+    fi
     realpath "${CARGO_TARGET_DIR:-target}/debug/khorovod"
 }
 
@@ -267,7 +273,7 @@ kueue() {
 identity() { need go golang version && binary=$(shipped) && python3 tests/identity.py "$binary" "$(go env GOMODCACHE)"; }
 
 # The Python package, with the oldest and the newest Python here, and its types.
-python() { cargo build --locked --quiet && tests/python/run.sh "${CARGO_TARGET_DIR:-target}/debug/khorovod"; }
+python() { binary=$(debug_binary) && tests/python/run.sh "$binary"; }
 
 # Every package: built, published and installed, by the steps of the release workflow.
 dist() {
@@ -319,7 +325,7 @@ plugin() {
 }
 
 # Completion, hover and problems in yaml-language-server.
-editor() { cargo build --locked --quiet && tests/editor/run.sh "${CARGO_TARGET_DIR:-target}/debug/khorovod"; }
+editor() { binary=$(debug_binary) && tests/editor/run.sh "$binary"; }
 
 # The extension for VS Code in code-server, with Chromium.
 vscode() { need chromium chromium && make --no-print-directory web && tests/vscode/run.sh; }
@@ -329,8 +335,8 @@ web-code() { web/check.sh; }
 
 # The main cases of the preview page in Chromium, with modules that compile faster; the stage `web` has all cases.
 web-quick() {
-    local binary=${CARGO_TARGET_DIR:-target}/debug/khorovod
-    cargo build --locked --quiet && KHOROVOD=$(realpath "$binary") WEB_PROFILE=web-quick ONLY=main tests/web/run.sh
+    local binary
+    binary=$(debug_binary) && KHOROVOD=$binary WEB_PROFILE=web-quick ONLY=main tests/web/run.sh
 }
 
 # The preview page in Chromium. Types every example at three speeds.

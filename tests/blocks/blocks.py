@@ -24,6 +24,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -142,28 +144,37 @@ def run_tables(binary, counts):
     return wrong
 
 
+def run_page(page, binary):
+    """Runs the blocks of a page. Returns what went wrong, and the number of its blocks of each kind."""
+    wrong, counts = [], Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        environment, held = desk(folder, binary), set()
+        for block in blocks(page):
+            mark = block.mark
+            if mark and mark["file"]:
+                counts["file"] += 1
+            elif not mark or mark["reason"]:
+                counts["not"] += 1
+            elif mark["by"]:
+                counts["by", mark["by"]] += 1
+            else:
+                if mark["holds"] and mark["holds"] not in held:
+                    held.add(mark["holds"])
+                    subprocess.run(["bash", "-eu", ROOT / f"tests/blocks/holds/{mark['holds']}.sh"], cwd=folder, env=environment, check=True)
+                counts["run"] += 1
+                wrong += filter(None, [run(block, folder, environment)])
+    return wrong, counts
+
+
 def main(binary):
-    wrong, counts = [], {"run": 0, "cells": 0, "by": {}, "not": 0, "file": 0}
-    for page in pages():
-        with tempfile.TemporaryDirectory() as folder:
-            folder = Path(folder)
-            environment, held = desk(folder, binary), set()
-            for block in blocks(page):
-                mark = block.mark
-                if mark and mark["file"]:
-                    counts["file"] += 1
-                elif not mark or mark["reason"]:
-                    counts["not"] += 1
-                elif mark["by"]:
-                    counts["by"][mark["by"]] = counts["by"].get(mark["by"], 0) + 1
-                else:
-                    if mark["holds"] and mark["holds"] not in held:
-                        held.add(mark["holds"])
-                        subprocess.run(["bash", "-eu", ROOT / f"tests/blocks/holds/{mark['holds']}.sh"], cwd=folder, env=environment, check=True)
-                    counts["run"] += 1
-                    wrong += filter(None, [run(block, folder, environment)])
+    wrong, counts = [], Counter()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for found, number in pool.map(lambda page: run_page(page, binary), pages()):
+            wrong += found
+            counts += number
     wrong += run_tables(binary, counts)
-    others = "".join(f", {count} by the stage {stage}" for stage, count in counts["by"].items())
+    others = "".join(f", {count} by the stage {stage[1]}" for stage, count in counts.items() if stage[0] == "by")
     print("\n".join([*wrong, f"shell blocks: {counts['run']} run here{others}, {counts['cells']} commands in tables, {counts['file']} files, {counts['not']} not run, with a reason; {len(wrong)} went wrong"]))
     return bool(wrong) or counts["run"] < 10
 

@@ -196,12 +196,13 @@ case_lost_worker() {
   expect 42 "worker-1 ended with code 137" "lost worker mnist-"
 }
 
-# kill_worker INDEX: kills the first process of a worker. Its host name is in its environment.
+# kill_worker INDEX: kills the first process of a worker of the running job. Its host name is in its environment.
 kill_worker() {
-  local folder
+  local folder run
+  run=$(grep -oE 'mnist-[a-z0-9]+' "$work/out" | head -n 1)
   for folder in /proc/[0-9]*; do
     tr '\0' ' ' <"$folder/cmdline" | grep -q '^/bin/bash /etc/khorovod/scripts/worker.sh' || continue
-    tr '\0' '\n' <"$folder/environ" | grep -qE "^HOSTNAME=mnist-.*-worker-$1$" || continue
+    tr '\0' '\n' <"$folder/environ" | grep -qxF "HOSTNAME=$run-worker-$1" || continue
     [[ $(awk '/^NSpid:/ { print $NF }' "$folder/status") != 1 ]] || kill -KILL "${folder#/proc/}"
   done 2>/dev/null
 }
@@ -314,23 +315,29 @@ case_many_nodes() {
   ! grep -q "epoch ./5: loss" "$work/out" || fail "the second run does not continue from the checkpoint"
 }
 
+if (($# == 1)); then
+  declare -F "case_$1" >/dev/null || { echo "there is no case $1" >&2 && exit 1; }
+  began=$SECONDS failed='' with=()
+  "case_$1"
+  if [[ -z $failed ]]; then
+    echo "ok $1 ($((SECONDS - began)) s)"
+    exit
+  fi
+  tail -n 40 "$work/out"
+  echo "FAILED $1: ${failed#; }"
+  exit 1
+fi
+
+# The longest case first.
 all=("$@")
-(($#)) || mapfile -t all < <(declare -F | sed -n 's/^declare -f case_//p')
+(($#)) || mapfile -t all < <({ echo torchrun; declare -F | sed -n 's/^declare -f case_//p'; } | awk '!seen[$0]++')
 if [[ ${QUICK:-} && $# == 0 ]]; then
   # Two more jobs of torchrun, which load PyTorch six times.
   echo "only in make test-all: many_nodes"
   mapfile -t all < <(printf '%s\n' "${all[@]}" | grep -vx many_nodes)
 fi
-status=0
-for title in "${all[@]}"; do
-  began=$SECONDS failed='' with=()
-  "case_$title"
-  if [[ -z $failed ]]; then
-    echo "ok $title ($((SECONDS - began)) s)"
-  else
-    tail -n 40 "$work/out"
-    echo "FAILED $title: ${failed#; }"
-    status=1
-  fi
-done
-exit "$status"
+# many_nodes and torchrun use the same port.
+xargs -P "$(nproc)" -n 1 tests/local/run.sh < <(printf '%s\n' "${all[@]}" | grep -vx many_nodes)
+code=$?
+if [[ " ${all[*]} " == *" many_nodes "* ]]; then tests/local/run.sh many_nodes || code=1; fi
+exit "$code"

@@ -43,15 +43,31 @@ export PYTHONDONTWRITEBYTECODE=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export IPYTHONDIR=$work/ipython JUPYTER_RUNTIME_DIR=$work/runtime
-for python in $(printf '%s\n' "$oldest" "$newest" | uniq); do
+
+mapfile -t pythons < <(printf '%s\n' "$oldest" "$newest" | uniq)
+venvs=()
+for python in "${pythons[@]}"; do
     venv=$(environment "$python")
-    "$python" --version
+    venvs+=("$venv")
+done
+
+# The types, checked beside the tests.
+export MYPYPATH=$root/dist/python
+types() {
+    "$venv/bin/python" -m mypy --strict --cache-dir "$work/mypy" "$root/dist/python/khorovod" "$here"/*.py &&
+        "$venv/bin/python" -m pyright --pythonpath "$venv/bin/python" --project "$here/pyrightconfig.json"
+}
+types >"$work/types" 2>&1 &
+types=$!
+for venv in "${venvs[@]}"; do
+    "$venv/bin/python" --version
     "$venv/bin/python" -m pytest -q -p no:cacheprovider "$here"
 done
 if [[ $oldest == "$newest" ]]; then
     "$root/tests/note.sh" partly "only one Python from 3.10 on is here: $("$newest" --version)"
 fi
 
-export MYPYPATH=$root/dist/python
-"$venv/bin/python" -m mypy --strict --cache-dir "$work/mypy" "$root/dist/python/khorovod" "$here"/*.py
-"$venv/bin/python" -m pyright --pythonpath "$venv/bin/python" --project "$here/pyrightconfig.json"
+code=0
+wait "$types" || code=$?
+cat "$work/types"
+exit "$code"
