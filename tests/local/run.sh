@@ -50,6 +50,7 @@ spec() {
 # `out`. `with` has more variables. Bash lets background processes ignore Ctrl-C, which Python changes back.
 with=()
 start() {
+  : >"$work/out"
   (
     cd "$work/jobs" || exit
     exec "${as_user[@]}" env -i PATH="$PATH" HOME="$work/home" TMPDIR="$work/temporary" "${with[@]}" /usr/bin/python3 -c \
@@ -59,11 +60,17 @@ start() {
   started=$!
 }
 
-# finish: waits for the end of what was started. Sets `code`.
+# finish: waits for the end of what was started, at most four minutes. Sets `code`.
 finish() {
-  wait "$started" 2>/dev/null
+  local tries
+  for ((tries = 0; tries < 2400; tries++)); do
+    kill -0 "$started" 2>/dev/null || break
+    sleep 0.1
+  done
+  ((tries < 2400)) || { fail "still runs after four minutes" && kill -KILL "$started"; }
+  wait "$started"
   code=$?
-}
+} 2>/dev/null
 
 # run ARGUMENT...: runs a job to its end. Sets `code`.
 run() {
@@ -196,13 +203,14 @@ case_lost_worker() {
   expect 42 "worker-1 ended with code 137" "lost worker mnist-"
 }
 
-# kill_worker INDEX: kills the first process of a worker of the running job. Its host name is in its environment.
+# kill_worker INDEX: kills the first process of a worker. Its host name is in its environment, and its root is in the folder of the test.
 kill_worker() {
-  local folder run
-  run=$(grep -oE 'mnist-[a-z0-9]+' "$work/out" | head -n 1)
+  local folder shell script
   for folder in /proc/[0-9]*; do
-    tr '\0' ' ' <"$folder/cmdline" | grep -q '^/bin/bash /etc/khorovod/scripts/worker.sh' || continue
-    tr '\0' '\n' <"$folder/environ" | grep -qxF "HOSTNAME=$run-worker-$1" || continue
+    { IFS= read -r -d '' shell && IFS= read -r -d '' script; } <"$folder/cmdline" || continue
+    [[ "$shell $script" == "/bin/bash /etc/khorovod/scripts/worker.sh" ]] || continue
+    grep -qz "^HOSTNAME=mnist-.*-worker-$1$" "$folder/environ" || continue
+    grep -qF " $work/temporary/" "$folder/mountinfo" || continue
     [[ $(awk '/^NSpid:/ { print $NF }' "$folder/status") != 1 ]] || kill -KILL "${folder#/proc/}"
   done 2>/dev/null
 }

@@ -490,6 +490,15 @@ test("inside the book, problems and fields link to the docs", async () => {
   await page.locator("#editor .cm-line", { hasText: "replicas" }).getByText("replicas").hover();
   await inTip.first().waitFor();
   same(await inTip.first().getAttribute("href"), "/book/docs/fields.html#specworkers", "a field");
+  await page.mouse.move(0, 0);
+  await inTip.first().waitFor({ state: "hidden" });
+  await page.locator("#editor .cm-line", { hasText: "image:" }).getByText("image", { exact: true }).hover();
+  await inTip.first().waitFor();
+  same(
+    [await inTip.first().innerText(), await inTip.first().getAttribute("href")],
+    ["images.md", "/book/docs/images.html"],
+    "a page in the text of a field",
+  );
   await server.close();
 });
 

@@ -10,7 +10,7 @@ import {
 } from "@codemirror/autocomplete";
 import type { EditorState } from "@codemirror/state";
 import type { EditorView, Tooltip } from "@codemirror/view";
-import { paragraphTo } from "./book";
+import { bookLink, paragraphTo } from "./book";
 import { type CursorContext, cursorContext, keyAt, scalarAt } from "./cursor";
 import { h, markup, number } from "./dom";
 import { excludedLaunchers, type Field, type Fields, first, flow, type Schema, shapeOf, typesOf } from "./schema";
@@ -20,6 +20,16 @@ export function fieldAnchor(path: string[]): string {
   const parent = path.slice(0, path.at(-1) === "[]" ? -2 : -1).join("");
   return `docs/fields.html#${parent.toLowerCase().replaceAll(/[^\w-]/g, "") || "the-document"}`;
 }
+
+/** A text of the schema. The names of pages of the documentation are links inside the book. */
+const described = (text: string) =>
+  markup(text).flatMap((node) =>
+    node instanceof Text
+      ? node.data
+          .split(/\b([\w-]+)\.md\b/)
+          .flatMap((part, index) => (index % 2 ? bookLink(`docs/${part}.html`, `${part}.md`) : [part]))
+      : [node],
+  );
 
 /** The documentation of a field: its purpose, values and default. */
 function fieldPage(name: string, parts: Schema[], path?: string[]): HTMLElement {
@@ -35,7 +45,7 @@ function fieldPage(name: string, parts: Schema[], path?: string[]): HTMLElement 
     "div",
     { class: "field" },
     h("strong", {}, name),
-    h("p", {}, ...markup(first(parts, "description") ?? first(parts, "title") ?? "")),
+    h("p", {}, ...described(first(parts, "description") ?? first(parts, "title") ?? "")),
     row(values ? "values" : "type", values ? values.map(flow).join(", ") : types.join(" or ")),
     row("default", fallback === undefined ? undefined : flow(fallback)),
     row("range", types.length === 1 && least !== undefined ? range : undefined),
